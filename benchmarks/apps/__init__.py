@@ -1,0 +1,1 @@
+"""What the site is measured beside. Each module runs in the environment of its own product."""

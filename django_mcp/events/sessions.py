@@ -1,0 +1,71 @@
+"""What one process knows of a legacy session that has GET streams here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django_mcp.events.kinds import CHANGES_OF, Entry, Kind
+from django_mcp.events.legacy import SessionRows
+from django_mcp.events.spans import Span, owner
+
+if TYPE_CHECKING:
+    from django_mcp.protocol.notifications import Broadcast
+
+
+class Connection(Protocol):
+    """A GET stream that is open here. ``boundary``: it carries what is above this number."""
+
+    access: Any
+    span: Span
+    boundary: int
+
+    def put(self, entry: Entry, broadcast: Broadcast) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class SessionStreams:
+    """Hears of everything the session wants, and gives each event to the connection that owns it, if that is here."""
+
+    __slots__ = ("connections", "pk", "rows")
+
+    def __init__(self, pk: int) -> None:
+        self.pk = pk
+        self.connections: dict[str, Connection] = {}
+        self.rows = SessionRows([], {})
+
+    @property
+    def access(self) -> Any:
+        return next(iter(self.connections.values())).access
+
+    def topics(self) -> Iterable[tuple[str, str]]:
+        yield from ((CHANGES_OF[name], "") for name in self.access.lists)
+        yield from ((Kind.RESOURCE_UPDATED, uri) for uri in self.rows.subscriptions)
+
+    def wants(self, entry: Entry) -> bool:
+        if not self.rows.is_initialized:
+            return False
+        if entry.kind == Kind.RESOURCE_UPDATED and self.rows.subscriptions[entry.uri] > entry.seq:
+            return False
+        return self._owner(entry) is not None
+
+    def put(self, entry: Entry, broadcast: Broadcast) -> None:
+        connection = self._owner(entry)
+        if connection is not None:
+            connection.put(entry, broadcast)
+
+    def end(self) -> None:
+        for connection in list(self.connections.values()):
+            connection.end()
+
+    def end_older(self, opened: Entry) -> None:
+        """A stream was resumed, here or elsewhere: what it had before is over."""
+        for connection in list(self.connections.values()):
+            if connection.span.stream == opened.data["stream"] and connection.span.start < opened.seq:
+                connection.end()
+
+    def _owner(self, entry: Entry) -> Connection | None:
+        found = owner(self.rows.spans, entry.seq)
+        connection = None if found is None else self.connections.get(found.connection)
+        return connection if connection is not None and entry.seq > connection.boundary else None

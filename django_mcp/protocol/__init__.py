@@ -1,0 +1,1 @@
+"""The wire protocol: pure functions and values, standard library only."""

@@ -1,0 +1,1 @@
+"""The protocol server: what each method does, for both eras. Knows neither Django nor HTTP."""

@@ -1,0 +1,93 @@
+"""What the client has answered so far in one call, and which of it counts for the question asked now."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django_mcp.primitives.jsonable import JSONDefault
+from django_mcp.protocol.jsonrpc import encode
+
+# How often one question is put before its text must be at fault
+MAX_TIMES = 3
+
+
+@dataclass(slots=True)
+class Answers:
+    """The memory of a call between its runs; JSON values alone.
+
+    ``known`` holds by key the digest of the question and the client's response; the digest is ``None`` for a
+    response that came without a state, so nobody knows what was asked (MRTR-17).
+    ``pages`` holds the digests of the questions that were put on pages, and ``submitted`` what came of those that
+    are done; that is read from their rows in each request, and never travels with the client (ELI-14).
+    """
+
+    known: dict[str, tuple[str | None, Any]] = field(default_factory=dict)
+    times: Counter[str] = field(default_factory=Counter)
+    memo: dict[str, Any] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
+    submitted: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    rounds: int = 0
+    state: Any = None
+    # What tells this conversation from all others, where it goes through the client
+    nonce: str | None = None
+    expires: float = 0.0
+    is_spent: bool = False
+    # The pages that this run has used up
+    used: set[str] = field(default_factory=set)
+    # What tells this call from all others of its client, where nothing else does
+    call_id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    # Questions without a key are numbered in each run.
+    numbered: int = 0
+
+    def next_key(self) -> str:
+        self.numbered += 1
+        return f"q{self.numbered}"
+
+    def find(self, key: str, digest: str, *, is_sensitive: bool) -> tuple[bool, Any]:
+        """Whether there is an answer to exactly this question, and the answer."""
+        found = self.submitted.get(key) or self.known.get(key)
+        if found is None:
+            return False, None
+        asked, response = found
+        if asked is None:
+            return not is_sensitive, response
+        return asked == digest, response
+
+    def is_unasked(self, key: str) -> bool:
+        """Whether the response came by itself."""
+        return key in self.known and self.known[key][0] is None
+
+    def run_again(self) -> None:
+        self.numbered = 0
+        self.used.clear()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "known": {key: list(entry) for key, entry in self.known.items()},
+            "times": dict(self.times),
+            "memo": self.memo,
+            "pages": self.pages,
+            "rounds": self.rounds,
+            "state": self.state,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Answers:
+        return cls(
+            known={key: (digest, response) for key, (digest, response) in stored["known"].items()},
+            times=Counter(stored["times"]),
+            memo=stored["memo"],
+            pages=stored["pages"],
+            rounds=stored["rounds"],
+            state=stored["state"],
+        )
+
+
+def digest_of(identity: Mapping[str, Any], default: JSONDefault) -> str:
+    """The same for the same question in any process."""
+    return hashlib.sha256(encode(identity, default)).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""One file per page of the specification. ``handshake`` holds all that only the legacy era has."""

@@ -1,0 +1,95 @@
+"""Questions that a person answers on a page of the site: which are open, and what came of them.
+
+A page is a row, found by the call that asks, its key and its question. It is done with when a call that has
+read the answer commits: the row goes in that call's own transaction. So an answer counts once, and a call that
+failed may be tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django_mcp.exceptions import ToolError
+from django_mcp.primitives.questions import OpenedElicitation, Question, URLElicitation
+from django_mcp.protocol.jsonrpc import encode
+
+if TYPE_CHECKING:
+    from django_mcp.server.call import Call
+
+# What a page has to say: ``action``, and ``content`` where that is accept
+Outcome = dict[str, Any]
+
+
+class Pages(Protocol):
+    """Where the pages are kept."""
+
+    async def open(self, call: Call, place: str, question: URLElicitation) -> OpenedElicitation | None:
+        """A page that waits for the user of the call; that of an earlier question at the same place, if it still does.
+
+        ``None`` where the session of the call is gone.
+        """
+
+    async def find(self, places: Iterable[str]) -> dict[str, Outcome]:
+        """What was submitted at these places, with its ``ref``."""
+
+    async def close(self, places: Iterable[str]) -> None:
+        """Nobody may answer there any more."""
+
+    def use(self, ref: str) -> None:
+        """Take the answer away in the transaction that is open. Raises ``ToolError`` if somebody else has."""
+
+
+def place_of(call: Call, bound: bytes, key: str, digest: str) -> str:
+    """Where the row of a question is found: by whom and for what it was asked, and in which conversation."""
+    answers, session = call.dialogue.answers, call.session
+    within = answers.nonce or (f"session {session.pk}" if session is not None and session.pk else answers.call_id)
+    return hashlib.sha256(bound + encode([within, key, digest])).hexdigest()
+
+
+def pages_among(questions: Mapping[str, Question]) -> dict[str, URLElicitation]:
+    return {key: question for key, question in questions.items() if isinstance(question, URLElicitation)}
+
+
+def check_pages(call: Call) -> None:
+    """Raises ``ToolError`` where nobody can be led to a page.
+
+    Who opens it must be the one who is asked (ELI-12), so that must be somebody.
+    """
+    if call.source.find_origin() is None:
+        raise ToolError("This is asked on a page of the site, whose address is not known. Its PUBLIC_URL tells it.")
+    if not getattr(call.caller.user, "is_authenticated", False):
+        raise ToolError("This is asked on a page of the site, which takes a user who has logged in.")
+
+
+async def settle(call: Call, bound: bytes, digests: Mapping[str, str]) -> None:
+    """Take note of what was submitted by now of the questions of these keys."""
+    if not digests:
+        return
+    places = {place_of(call, bound, key, digest): key for key, digest in digests.items()}
+    found = await call.server.services.pages.find(places)
+    await take(call, bound, digests, {places[place]: outcome for place, outcome in found.items()})
+
+
+async def take(call: Call, bound: bytes, digests: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> None:
+    """Keep what came of these questions. Only a yes has a page to be used up; all others are closed now."""
+    answers = call.dialogue.answers
+    for key, outcome in outcomes.items():
+        if is_consent(outcome):
+            answers.submitted[key] = (digests[key], outcome)
+            answers.known.pop(key, None)
+        else:
+            answers.known[key] = (digests[key], outcome)
+    await drop(call, bound, {key: digests[key] for key in outcomes if key not in answers.submitted})
+
+
+async def drop(call: Call, bound: bytes, digests: Mapping[str, str]) -> None:
+    """The person will not answer these, so their pages are closed."""
+    if digests:
+        await call.server.services.pages.close([place_of(call, bound, *item) for item in digests.items()])
+
+
+def is_consent(response: Any) -> bool:
+    """In URL mode, accept says that the page may be opened, and nothing about its answer (ELI-11)."""
+    return isinstance(response, dict) and response.get("action") == "accept"

@@ -1,0 +1,144 @@
+"""The GET streams of legacy sessions: ids, resumption, and use of the session for as long as one is open.
+
+An id names the stream and the number of the event: ``g<stream>.<number>`` (LH-22, LH-23). The ids of POST
+streams begin with another letter; those that name nothing this session has open a new stream (LH-27).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from django.db import DatabaseError
+
+from django_mcp.events import legacy
+from django_mcp.events.hub import Hub, broadcast_of, hub
+from django_mcp.events.kinds import Entry, Kind
+from django_mcp.events.log import RETRY
+from django_mcp.events.spans import Span
+from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError, session_not_found
+from django_mcp.protocol.notifications import Broadcast
+from django_mcp.running import run_store, write_store
+from django_mcp.server.call import SessionState, SessionWriter
+from django_mcp.transports import sse
+from django_mcp.transports.exchange import HTTPExchange
+from django_mcp.transports.messages import Response
+from django_mcp.transports.shutdown import signal_hook
+from django_mcp.transports.stream_access import StreamAccess
+from django_mcp.transports.streams import Stream, open_streams
+from django_mcp.transports.upkeep import in_background, join, upkeep
+
+logger = logging.getLogger("django_mcp.http")
+
+_ID = re.compile(r"g([0-9a-f]{1,32})\.(\d{1,18})", re.ASCII)
+
+
+class Place(NamedTuple):
+    """Where a client was: its stream, and the last event it has seen."""
+
+    stream: str
+    seq: int
+
+
+def read_place(last_event_id: str | None) -> Place | None:
+    found = None if last_event_id is None else _ID.fullmatch(last_event_id)
+    return None if found is None else Place(found[1], int(found[2]))
+
+
+class GetStream:
+    """One connection of a stream. While it is resumed, what is new waits behind what was missed."""
+
+    __slots__ = ("_held", "_stream", "access", "boundary", "span")
+
+    def __init__(self, stream: Stream, access: StreamAccess, span: Span) -> None:
+        self.access = access
+        self.span = span
+        self.boundary = span.start
+        self._stream = stream
+        self._held: list[bytes] | None = []
+
+    def put(self, entry: Entry, broadcast: Broadcast) -> None:
+        frame = sse.event(broadcast.plain, f"g{self.span.stream}.{entry.seq}")
+        if self._held is None:
+            self._stream.put(frame)
+        else:
+            self._held.append(frame)
+
+    def begin(self, entries: Sequence[Entry]) -> None:
+        """Send what was missed, then what has come since."""
+        held, self._held = self._held or [], None
+        for entry in entries:
+            self.put(entry, broadcast_of(entry))
+        for frame in held:
+            self._stream.put(frame)
+
+    def end(self) -> None:
+        self._stream.end()
+
+
+async def open_stream(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response:
+    """LH-16, LH-24. Raises ``ProtocolError`` 503 where there are too many streams, or the log cannot be read."""
+    access = StreamAccess(exchange, session.revision, sessions)
+    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
+    here = await join(stream)
+    try:
+        await _begin(here, stream, access, session, read_place(exchange.request.headers.get("last-event-id")))
+    except legacy.SessionGone:
+        stream.close()
+        raise session_not_found() from None
+    except TimeoutError:
+        stream.close()
+        raise ProtocolError(
+            INTERNAL_ERROR, "The event log cannot be read", status=503, headers=(("Retry-After", "1"),)
+        ) from None
+    except BaseException:
+        stream.close()
+        raise
+    signal_hook.install(exchange.conf.shutdown_grace)
+    return Response(status=200, headers=sse.HEADERS, stream=stream)
+
+
+async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:
+    span, is_resumed = await write_store(legacy.open_span, session.pk, place.stream if place else None)
+    connection = GetStream(stream, access, span)
+    # What lies between its own number and what this process has given out already is read from the log.
+    connection.boundary = max(span.start, here.position)
+    here.connect(session.pk, connection)
+    upkeep.start(here)
+    stream.on_close = partial(_close, here, session.pk, connection)
+    after = place.seq if place is not None and is_resumed else span.start
+    if session.revision.has_priming:
+        stream.put(sse.priming(f"g{span.stream}.{after}", RETRY))
+    else:
+        stream.put(sse.OPENED + sse.interval(RETRY))
+    missed: list[Entry] = []
+    if after < connection.boundary:
+        await here.passed(connection.boundary)
+        missed = await run_store(legacy.missed, session.pk, session.server, span.stream, after, connection.boundary)
+        missed = await _visible(missed, connection)
+    connection.begin(missed)
+
+
+async def _visible(entries: Sequence[Entry], connection: GetStream) -> list[Entry]:
+    """Without the resources that the user may not see now (RES-15)."""
+    uris = {entry.uri for entry in entries if entry.kind == Kind.RESOURCE_UPDATED}
+    here = hub()
+    allowed = {uri for uri in uris if await here.allows(connection.access, uri)}
+    return [entry for entry in entries if entry.kind != Kind.RESOURCE_UPDATED or entry.uri in allowed]
+
+
+def _close(here: Hub, session: int, connection: GetStream) -> None:
+    here.disconnect(session, connection)
+    here.leave()
+    if not here.loop.is_closed():
+        in_background(here.loop, _note_end(session, connection.span.connection))
+
+
+async def _note_end(session: int, connection: str) -> None:
+    try:
+        await write_store(legacy.close_span, session, connection)
+    except DatabaseError as error:  # the next connection of the stream ends it
+        logger.warning("The end of a stream was not noted: %s", error)

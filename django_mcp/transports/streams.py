@@ -1,0 +1,334 @@
+"""The streams that this process holds open: frames in, frames out, and nothing that runs while there are none.
+
+An idle stream is a coroutine that waits for one future: it has no task, timer or queue of its own. One sweep a
+second sees to all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from django_mcp.conf import MCPSettings
+from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
+from django_mcp.running import running_loop
+from django_mcp.transports.sse import KEEP_ALIVE
+
+KEEP_ALIVE_SECONDS = 15.0
+RETRY_AFTER = "10"  # seconds
+SWEEP_EVERY = 1.0
+START_WITHIN = 30.0  # seconds: Django drops the response of a client that is gone and closes nothing
+MAX_CHUNK = 64 * 1024
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+T = TypeVar("T")
+
+if sys.version_info >= (3, 12):
+    # A task that starts at once and, where nothing waits, is done before anyone has to wait for it.
+    def start_task(steps: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        return asyncio.Task(steps, loop=asyncio.get_running_loop(), eager_start=True)
+
+else:
+    start_task = asyncio.create_task
+
+
+class Stream:
+    """One open stream: an iterator of chunks that a door sends and then closes.
+
+    ``deadline`` is when it ends by itself (``time.time()``). ``farewell`` makes its last frame, unless the client
+    has gone; ``on_close`` is called once, however it ends. A class and not a generator, since closing a generator
+    that never started runs none of its code.
+    """
+
+    __slots__ = (
+        "_door",
+        "_drained",
+        "_flusher",
+        "_frames",
+        "_is_ended",
+        "_is_finished",
+        "_limit",
+        "_owner",
+        "_sending_since",
+        "_size",
+        "_task",
+        "_waiter",
+        "deadline",
+        "farewell",
+        "is_aborted",
+        "keep_alive_at",
+        "loop",
+        "on_close",
+        "opened_at",
+        "principal",
+    )
+
+    def __init__(self, owner: OpenStreams, principal: str, limit: int, deadline: float) -> None:
+        self.principal = principal
+        self.loop = asyncio.get_running_loop()
+        self.deadline = deadline
+        self.opened_at = time.monotonic()
+        self.keep_alive_at = self.opened_at + KEEP_ALIVE_SECONDS
+        self.farewell: Callable[[], bytes] | None = None
+        self.on_close: Callable[[], None] | None = None
+        self.is_aborted = False
+        self._owner: OpenStreams | None = owner
+        self._limit = limit
+        self._frames: deque[bytes] | None = None
+        self._size = 0
+        self._is_ended = False
+        self._is_finished = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._door: tuple[Send, asyncio.Task[Any]] | None = None
+        self._flusher: asyncio.Task[None] | None = None
+        self._sending_since: float | None = None
+        self._drained: asyncio.Future[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return not self._is_ended
+
+    @property
+    def is_started(self) -> bool:
+        return self._task is not None
+
+    @property
+    def sending_since(self) -> float | None:
+        """When the client was sent what it has not taken yet (``time.monotonic()``)."""
+        return self._sending_since
+
+    async def drained(self) -> bool:
+        """Wait until everything was handed to the server; false if the stream has ended. For one task a stream."""
+        while self._frames and not self._is_ended:
+            self._drained = self.loop.create_future()
+            await self._drained
+        return not self._is_ended
+
+    def put(self, frame: bytes) -> None:
+        """Send a frame when the client is ready; one that leaves too much lying is cut off (SUB-12)."""
+        if self._is_ended:
+            return
+        if self._size and self._size + len(frame) > self._limit:
+            self.abort()
+            return
+        if self._frames is None:
+            self._frames = deque()
+        self._frames.append(frame)
+        self._size += len(frame)
+        self._wake()
+
+    def end(self) -> None:
+        """Finish after what is there, and the farewell."""
+        if self._is_ended:
+            return
+        if self.farewell is not None:
+            self._limit += MAX_CHUNK
+            self.put(self.farewell())
+        self._is_ended = True
+        self._wake()
+        self._wake_drained()
+
+    def abort(self) -> None:
+        """Give the client up, in the middle of what it is being sent."""
+        self.is_aborted = True
+        waits = self._sending_since is not None or self._door is not None
+        self.close()
+        if waits and self._task is not None:
+            self._task.cancel()
+
+    def close(self) -> None:
+        """The client is gone, or has had everything. Harmless the second time, and on any thread."""
+        if self._owner is None:
+            return
+        if not self.loop.is_closed() and running_loop() is not self.loop:  # Django closes responses on a thread
+            self.loop.call_soon_threadsafe(self.close)
+            return
+        owner, self._owner = self._owner, None
+        self._is_ended = True
+        self._frames = None
+        self._wake()
+        self._wake_drained()
+        if self._flusher is not None:
+            self._flusher.cancel()
+        owner.forget(self)
+        if self.on_close is not None:
+            self.on_close()
+
+    async def serve(self, receive: Receive, send: Send) -> None:
+        """Send what comes, until the stream ends or the client goes away: for a door that may send at any time.
+
+        Meanwhile this task waits for the client alone. Frames are sent by a task that lives as long as there are
+        some; where nothing holds it up that is no longer than ``put``.
+        """
+        self._task = task = current_task()
+        self._door = send, task
+        self._wake()
+        try:
+            while self._owner is not None and (await receive())["type"] != "http.disconnect":
+                pass
+        except asyncio.CancelledError:
+            if not self._is_finished:
+                raise
+            task.uncancel()  # it was ourselves
+        finally:
+            self.close()
+
+    async def _flush(self, send: Send, waiting: asyncio.Task[Any]) -> None:
+        try:
+            while self._frames:
+                self._sending_since = time.monotonic()
+                await send({"type": "http.response.body", "body": self._take(self._frames), "more_body": True})
+            self._sending_since = None
+            if self._is_ended and self._owner is not None:
+                await send({"type": "http.response.body", "body": b""})
+                self._finish(waiting)
+        except OSError:  # the client is gone
+            self._finish(waiting)
+        finally:
+            self._flusher = None
+
+    def _finish(self, waiting: asyncio.Task[Any]) -> None:
+        """Nothing more can be sent, so nobody need wait for the client."""
+        self._is_finished = True
+        waiting.cancel()
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self._task = current_task()
+        self._sending_since = None
+        while not self._frames:
+            if self._is_ended:
+                self.close()
+                raise StopAsyncIteration
+            self._waiter = self.loop.create_future()
+            try:
+                await self._waiter
+            except asyncio.CancelledError:
+                self.close()
+                raise
+            finally:
+                self._waiter = None
+        self._sending_since = time.monotonic()
+        return self._take(self._frames)
+
+    def _take(self, frames: deque[bytes]) -> bytes:
+        """As much as goes out at once."""
+        chunk = frames.popleft()
+        while frames and len(chunk) < MAX_CHUNK:
+            chunk += frames.popleft()
+        self._size -= len(chunk)
+        if not frames:
+            self._frames = None
+            self._wake_drained()
+        return chunk
+
+    def _wake_drained(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def _wake(self) -> None:
+        if self._door is not None and self._flusher is None and self._owner is not None:
+            task = start_task(self._flush(*self._door))
+            if not task.done():
+                self._flusher = task
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class OpenStreams:
+    """The streams of this process, counted against ``MAX_STREAMS`` and ``MAX_STREAMS_PER_USER``."""
+
+    def __init__(self) -> None:
+        self._streams: set[Stream] = set()
+        self._per_principal: dict[str, int] = {}
+        self._swept: set[asyncio.AbstractEventLoop] = set()
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def open(self, principal: str, conf: MCPSettings, *, expires: float | None = None) -> Stream:
+        """Raises ``ProtocolError`` with HTTP 503 where the process or the user holds too many.
+
+        ``expires`` is when the credentials end (``time.time()``).
+        """
+        own = self._per_principal.get(principal, 0)
+        if len(self._streams) >= conf.max_streams or own >= conf.max_streams_per_user:
+            raise ProtocolError(
+                INTERNAL_ERROR, "Too many open streams", status=503, headers=(("Retry-After", RETRY_AFTER),)
+            )
+        age = time.time() + conf.stream_age
+        stream = Stream(self, principal, conf.stream_buffer, age if expires is None else min(age, expires))
+        self._streams.add(stream)
+        self._per_principal[principal] = own + 1
+        if stream.loop not in self._swept:
+            self._drop_ended_loops()
+            self._swept.add(stream.loop)
+            stream.loop.call_later(SWEEP_EVERY, self._sweep, stream.loop, conf)
+        return stream
+
+    def forget(self, stream: Stream) -> None:
+        """Give the stream's place back."""
+        self._streams.discard(stream)
+        left = self._per_principal.pop(stream.principal) - 1
+        if left:
+            self._per_principal[stream.principal] = left
+
+    def end_all(self) -> None:
+        """Let every stream send its last frame and end. Safe to call from a signal handler."""
+        for stream in list(self._streams):
+            try:
+                stream.loop.call_soon_threadsafe(stream.end)
+            except RuntimeError:  # its loop has ended
+                stream.close()
+
+    def abort_all(self) -> None:
+        """Cut off the clients that have not taken their last frame. Safe to call from a signal handler."""
+        for stream in list(self._streams):
+            with suppress(RuntimeError):  # its loop has ended
+                stream.loop.call_soon_threadsafe(stream.abort)
+
+    def _drop_ended_loops(self) -> None:
+        self._swept = {loop for loop in self._swept if not loop.is_closed()}
+        for stream in [one for one in self._streams if one.loop.is_closed()]:
+            stream.close()
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop, conf: MCPSettings) -> None:
+        """Keep-alives, deadlines and clients that do not read, for the streams of one loop."""
+        own = [stream for stream in self._streams if stream.loop is loop]
+        now, wall = time.monotonic(), time.time()
+        for stream in own:
+            self._see_to(stream, now, wall, conf.send_timeout)
+        if own:
+            loop.call_later(SWEEP_EVERY, self._sweep, loop, conf)
+        else:
+            self._swept.discard(loop)
+
+    def _see_to(self, stream: Stream, now: float, wall: float, send_timeout: float) -> None:
+        if stream.deadline <= wall:
+            stream.end()
+        elif stream.keep_alive_at <= now:
+            stream.keep_alive_at = now + KEEP_ALIVE_SECONDS
+            stream.put(KEEP_ALIVE)
+        sending = stream.sending_since
+        if sending is not None and now - sending > send_timeout:
+            stream.abort()
+        elif not stream.is_started and now - stream.opened_at > START_WITHIN:
+            stream.close()
+
+
+def current_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - coroutines of ours run in tasks alone
+    return task
+
+
+open_streams = OpenStreams()

@@ -1,0 +1,1 @@
+"""Queues, tickets and the people on both sides of them."""

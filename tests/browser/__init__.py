@@ -1,0 +1,1 @@
+"""The pages of the example site, driven in a real browser."""

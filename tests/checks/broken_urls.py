@@ -1,0 +1,3 @@
+"""A URLconf that cannot be read."""
+
+urlpatterns = 5

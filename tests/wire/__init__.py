@@ -1,0 +1,1 @@
+"""What goes over HTTP, asked through every door that serves it."""
