@@ -27,6 +27,9 @@ from django_mcp.server.pages import Outcome
 # What the URL of a page has besides its path
 PARAMETER = "elicitation"
 
+# How many characters of what a client calls itself a page is told
+MAX_NAME = 200
+
 
 def signer() -> Signer:
     """Signs with ``SECRET_KEY``, and reads what ``SECRET_KEY_FALLBACKS`` have signed."""
@@ -67,6 +70,9 @@ class SitePages:
         if not removed:
             raise ToolError("Another call has used this answer already, so nothing was done.")
 
+    async def ause(self, ref: str) -> None:
+        await write_store(self.use, ref)
+
 
 site_pages = SitePages()
 
@@ -85,7 +91,7 @@ def _path(call: Call, question: URLElicitation) -> str:
 
 def _client_name(call: Call) -> str:
     info = call.envelope.client_info or {}
-    return str(info.get("title") or info.get("name") or "")
+    return str(info.get("title") or info.get("name") or "")[:MAX_NAME]
 
 
 def _open(place: str, session: int | None, principal: str, question: str, seconds: float) -> str | None:

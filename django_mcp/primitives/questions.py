@@ -279,18 +279,34 @@ class InputRequiredResult:
                     f"The question {key} is a URLElicitation, whose answer counts once and cannot be read by hand. "
                     "Ask it with context.elicit_url()."
                 )
-            if not isinstance(question, Question) and question.get("method") not in METHODS:
-                raise InvalidPrimitive(
-                    f"The question {key} has the method {question.get('method')!r}. Allowed are {', '.join(METHODS)}."
-                )
             if not isinstance(question, Question):
-                _check_url(key, question.get("params", {}))
+                _check_by_hand(key, question)
 
 
-def _check_url(key: str, params: Mapping[str, Any]) -> None:
-    """Clients open it for a person (ELI-13)."""
-    if params.get("mode") == "url" and urlsplit(str(params.get("url"))).scheme not in ("http", "https"):
+def _check_by_hand(key: str, question: Any) -> None:
+    if not isinstance(question, Mapping):
+        raise InvalidPrimitive(
+            f"The question {key} is {question!r}. It is an Elicitation, Sampling or RootsListing, or a dict with "
+            "method and params."
+        )
+    if question.get("method") not in METHODS:
+        raise InvalidPrimitive(
+            f"The question {key} has the method {question.get('method')!r}. Allowed are {', '.join(METHODS)}."
+        )
+    params = question.get("params", {})
+    if not isinstance(params, Mapping):
+        raise InvalidPrimitive(f"The question {key} has the params {params!r}. They are a dict.")
+    if params.get("mode") == "url" and not _is_web_url(params.get("url")):
         raise InvalidPrimitive(f"The question {key} has the url {params.get('url')!r}. It is an http or https URL.")
+
+
+def _is_web_url(url: Any) -> bool:
+    """Clients open it for a person (ELI-13)."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return False
+    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def raise_if_input_required(value: Any) -> None:

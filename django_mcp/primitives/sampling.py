@@ -96,7 +96,7 @@ def check_tool_results(messages: Sequence[Mapping[str, Any]]) -> None:
     open_ids: set[Any] = set()
     for message in messages:
         blocks = _blocks(message)
-        results = [block["toolUseId"] for block in blocks if block.get("type") == "tool_result"]
+        results = _ids(blocks, "tool_result", "toolUseId")
         if results and (len(results) != len(blocks) or message.get("role") != "user"):
             raise ValueError("A message with a tool_result is of the user and holds tool results alone.")
         if len(results) != len(set(results)) or set(results) != open_ids:
@@ -104,14 +104,26 @@ def check_tool_results(messages: Sequence[Mapping[str, Any]]) -> None:
                 f"Tools were used as {_listed(open_ids)} and the next message has results of {_listed(set(results))}. "
                 "Each use needs one result, with its id as toolUseId, before anything else is said."
             )
-        open_ids = {block["id"] for block in blocks if block.get("type") == "tool_use"}
+        open_ids = set(_ids(blocks, "tool_use", "id"))
     if open_ids:
         raise ValueError(f"Tools were used as {_listed(open_ids)} and their results are missing.")
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     content = message.get("content")
-    return content if isinstance(content, list) else [content] if isinstance(content, dict) else []
+    blocks: list[Any] = content if isinstance(content, list) else [content]
+    for block in blocks:
+        if not isinstance(block, Mapping):
+            raise ValueError(f"A message has the content {block!r}. It is a content block, which is a dict, or a list.")
+    return blocks
+
+
+def _ids(blocks: list[Mapping[str, Any]], kind: str, field: str) -> list[str]:
+    ids = [block.get(field) for block in blocks if block.get("type") == kind]
+    for id in ids:
+        if not isinstance(id, str):
+            raise ValueError(f"A {kind} has the {field} {id!r}. It is a text: the id of the use of a tool.")
+    return ids  # type: ignore[return-value]  # checked above
 
 
 def _listed(ids: set[Any]) -> str:

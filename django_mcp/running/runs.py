@@ -149,6 +149,10 @@ class Run:
         self._lease.put(job)
 
     @property
+    def is_undone(self) -> bool:
+        return self.invocation.atomic is not False
+
+    @property
     def waits_inline(self) -> bool:
         """Not on a thread that belongs to somebody else, who would have to wait with it."""
         exchange = self.exchange

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,12 +33,14 @@ class Answers:
     submitted: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     rounds: int = 0
     state: Any = None
-    # What tells this conversation from all others, where it goes through the client
+    # What tells this conversation from all others, where it goes through the client, and when it is over
     nonce: str | None = None
-    expires: float = 0.0
+    ends: float = 0.0
+    # What this run has used up: the conversation, and pages
     is_spent: bool = False
-    # The pages that this run has used up
     used: set[str] = field(default_factory=set)
+    # Whether that stays so although the function stops, since no transaction undoes it
+    is_kept: bool = False
     # What tells this call from all others of its client, where nothing else does
     call_id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     # Questions without a key are numbered in each run.
@@ -62,9 +64,16 @@ class Answers:
         """Whether the response came by itself."""
         return key in self.known and self.known[key][0] is None
 
-    def run_again(self) -> None:
+    def may_ask(self, keys: Collection[str], most: int) -> bool:
+        """Whether there were fewer rounds than that. A page is put again, however often, until its person is done."""
+        return self.rounds < most or (bool(keys) and self.pages.keys() >= set(keys))
+
+    def stop(self) -> None:
+        """The function stops to ask, and what it wrote is undone."""
         self.numbered = 0
-        self.used.clear()
+        if not self.is_kept:
+            self.is_spent = False
+            self.used.clear()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -74,6 +83,8 @@ class Answers:
             "pages": self.pages,
             "rounds": self.rounds,
             "state": self.state,
+            "nonce": self.nonce,
+            "ends": self.ends,
         }
 
     @classmethod
@@ -85,6 +96,8 @@ class Answers:
             pages=stored["pages"],
             rounds=stored["rounds"],
             state=stored["state"],
+            nonce=stored["nonce"],
+            ends=stored["ends"],
         )
 
 

@@ -14,7 +14,7 @@ from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError, invalid_pa
 from django_mcp.protocol.jsonrpc import encode
 from django_mcp.protocol.notifications import elicitation_complete
 from django_mcp.server.answers import Answers, digest_of
-from django_mcp.server.pages import Outcome, drop, is_consent, pages_among, place_of, settle, take
+from django_mcp.server.pages import Conversation, Outcome, drop, is_consent, pages_among, settle, take
 from django_mcp.server.rounds import NO_STREAM, bound_to, opened
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DirectAsker:
         for ref, outcome in outcomes.items():
             await _tell_complete(call, ref, outcome)
         found = {awaited[ref]: {**outcome, "ref": ref} for ref, outcome in outcomes.items()}
-        await take(call, round_.bound, round_.digests, found)
+        await take(call, round_.conversation, round_.digests, found)
 
 
 async def _tell_complete(call: Call, ref: str, outcome: Outcome) -> None:
@@ -124,7 +124,6 @@ class SealedAsker:
             return
         stored = opened(call, params["requestState"])
         answers = call.dialogue.answers = Answers.from_json(stored["answers"])
-        answers.nonce, answers.expires = stored["nonce"], stored["expires"]
         if isinstance(responses, dict):
             for key, digest in stored["asked"].items():
                 if key in responses:
@@ -134,17 +133,18 @@ class SealedAsker:
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, Any] | None:
         answers, limits = call.dialogue.answers, call.server.asking_limits()
-        expires = time.time() + limits.ttl
+        now = time.time()
         if answers.nonce is None:
-            answers.nonce, answers.expires = secrets.token_urlsafe(16), expires
+            answers.ends = now + limits.whole
+        if answers.nonce is None or answers.is_spent:
+            answers.nonce = secrets.token_urlsafe(16)
         round_ = await Round.begin(call, questions)
         if questions and not round_.wires:
             return None
         round_.count()
         answers.pages.update({key: round_.digests[key] for key in round_.opened})
         stored = {
-            "expires": expires,
-            "nonce": answers.nonce,
+            "expires": min(now + limits.ttl, answers.ends),
             "asked": {key: round_.digests[key] for key in round_.wires},
             "answers": answers.to_json(),
         }
@@ -160,13 +160,13 @@ class SealedAsker:
 
 async def _read_pages(call: Call) -> None:
     """The rows say what was answered on pages. The client can only say that the person does not want to."""
-    answers, bound = call.dialogue.answers, bound_to(call)
+    answers, conversation = call.dialogue.answers, Conversation.of(call, bound_to(call))
     for key in answers.pages:
         if key in answers.known and is_consent(answers.known[key][1]):
             del answers.known[key]
     given = {key: digest for key, digest in answers.pages.items() if key in answers.known}
-    await drop(call, bound, given)
-    await settle(call, bound, {key: digest for key, digest in answers.pages.items() if key not in given})
+    await drop(call, conversation, given)
+    await settle(call, conversation, {key: digest for key, digest in answers.pages.items() if key not in given})
 
 
 class Round:
@@ -176,6 +176,7 @@ class Round:
         services, revision = call.server.services, call.revision
         self._call = call
         self.bound = bound_to(call)
+        self.conversation = Conversation.of(call, self.bound)
         self.digests = {
             key: digest_of(question.identity(revision, services.read_form), services.jsonable)
             for key, question in questions.items()
@@ -190,16 +191,19 @@ class Round:
         with call.server.services.activate(call.locale):  # the function that asks has it, and its texts may be lazy
             self = cls(call, questions)
         pages = pages_among(questions)
-        await settle(call, self.bound, {key: self.digests[key] for key in pages})
+        later = Conversation.later(call, self.bound)
+        await settle(call, later, {key: self.digests[key] for key in pages})
         answers = call.dialogue.answers
         unmet = {key: one for key, one in questions.items() if key not in answers.submitted}
         open_pages = {key: one for key, one in pages.items() if key in unmet}
+        is_urgent = call.outbound.can_send and all(page.wait for page in open_pages.values())
+        self.is_for_later = len(open_pages) == len(unmet) and not is_urgent
+        if self.is_for_later:
+            self.conversation = later
         for key, page in open_pages.items():
             await self._open(key, page)
         with call.server.services.activate(call.locale):
             self._write(unmet)
-        is_urgent = call.outbound.can_send and all(page.wait for page in open_pages.values())
-        self.is_for_later = len(self.opened) == len(self.wires) and not is_urgent
         return self
 
     def _write(self, unmet: Mapping[str, Question]) -> None:
@@ -212,7 +216,7 @@ class Round:
 
     async def _open(self, key: str, page: URLElicitation) -> None:
         call, digest = self._call, self.digests[key]
-        found = await call.server.services.pages.open(call, place_of(call, self.bound, key, digest), page)
+        found = await call.server.services.pages.open(call, self.conversation.place(key, digest), page)
         if found is None:
             call.dialogue.answers.known[key] = (digest, GONE)
         else:
@@ -220,13 +224,15 @@ class Round:
 
     async def close(self, keys: Iterable[str]) -> None:
         """Nobody waits for these pages any more."""
-        await drop(self._call, self.bound, {key: self.digests[key] for key in keys})
+        await drop(self._call, self.conversation, {key: self.digests[key] for key in keys})
 
     def count(self) -> None:
+        """A page is put again until its person is done; only questions that are new may be too many."""
         answers = self._call.dialogue.answers
-        answers.rounds += 1
-        # A page is put again until its person is done; only a question that changes is at fault.
-        answers.times.update(key for key in self.wires if answers.pages.get(key) != self.digests[key])
+        fresh = [key for key in self.wires if answers.pages.get(key) != self.digests[key]]
+        answers.times.update(fresh)
+        if fresh or not self.wires:
+            answers.rounds += 1
 
 
 SEALED_ASKER = SealedAsker()

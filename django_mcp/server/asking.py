@@ -23,6 +23,7 @@ from django_mcp.protocol.capabilities import missing
 from django_mcp.protocol.content import PromptMessage
 from django_mcp.server.answers import MAX_TIMES, digest_of
 from django_mcp.server.pages import check_pages, pages_among
+from django_mcp.server.spending import Uses
 
 if TYPE_CHECKING:
     from django_mcp.server.answers import Answers
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 
 # How long a client has to say that it is there, in seconds
 PING_TIMEOUT = 10.0
+
+# What a tool with atomic=False is told that cannot go on, since its page would be lost
+NOT_GIVEN_BACK = (
+    "The answer of a page counts for one call, and a tool with atomic=False cannot give it back to ask again: it "
+    "asks everything else first."
+)
 
 # MRTR-02
 ASKABLE = frozenset({"tools/call", "prompts/get", "resources/read"})
@@ -125,25 +132,27 @@ class Asking:
 
     def gather(self, *questions: Question) -> tuple[Any, ...]:
         """Ask several questions at once: one answer for each, in their order."""
-        answers, use_up = self._take(self._with_keys(questions))
-        if use_up is not None:
-            use_up()
+        answers, uses = self._take(self._with_keys(questions))
+        if uses:
+            uses.note()
         return answers
 
     async def agather(self, *questions: Question) -> tuple[Any, ...]:
         """``gather`` for async code, which waits where it stands in a tool with ``wait_inline=True``, if it can."""
-        keyed = self._with_keys(questions)
+        keyed, running = self._with_keys(questions), self._running
+        waits = running is not None and running.waits_inline and self._call.asker.waits
         try:
-            answers, use_up = self._take(keyed)
+            answers, uses = self._take(keyed)
         except InputRequired as asked:
-            running = self._running
-            if running is None or not running.waits_inline or not self._call.asker.waits:
+            if running is None or not waits:
                 raise
             async with running.pausing():
                 await self._call.asker.ask(self._call, asked.questions)
-            answers, use_up = self._take(keyed)
-        if use_up is not None:
-            await self._call.server.services.runner.call(use_up)
+            answers, uses = self._take(keyed)
+        if uses and waits:
+            await uses.note_apart()
+        elif uses:
+            await self._call.server.services.runner.call(uses.note)
         return answers
 
     def remember(self, key: str, function: Callable[[], Any]) -> Any:
@@ -199,8 +208,8 @@ class Asking:
     def _with_keys(self, questions: Sequence[Question]) -> list[tuple[str, Question]]:
         return [(question.key or self._answers.next_key(), question) for question in questions]
 
-    def _take(self, questions: Sequence[tuple[str, Question]]) -> tuple[tuple[Any, ...], Callable[[], None] | None]:
-        """The answers, and what uses up those that are good for one call alone."""
+    def _take(self, questions: Sequence[tuple[str, Question]]) -> tuple[tuple[Any, ...], Uses]:
+        """The answers, and what the run uses up that reads them."""
         call = self._call
         if call.request.method not in ASKABLE:
             raise RuntimeError(f"{call.request.method} cannot ask the client. Tools, prompts and resources can.")
@@ -215,23 +224,14 @@ class Asking:
         if unmet:
             self._check(unmet)
             raise InputRequired(unmet)
-        return tuple(given), self._to_use_up(questions)
-
-    def _to_use_up(self, questions: Sequence[tuple[str, Question]]) -> Callable[[], None] | None:
-        services, answers = self._call.server.services, self._answers
-        is_single_use = answers.nonce is not None and any(question.once for _, question in questions)
-        refs = [answers.submitted[key][1]["ref"] for key, _ in questions if key in answers.submitted]
-
-        def use_up() -> None:
-            if is_single_use and not answers.is_spent:
-                services.spend(answers.nonce, answers.expires)
-                answers.is_spent = True
-            for ref in refs:
-                if ref not in answers.used:
-                    services.pages.use(ref)
-                    answers.used.add(ref)
-
-        return use_up if is_single_use or refs else None
+        submitted, running = self._answers.submitted, self._running
+        uses = Uses(
+            call=call,
+            is_once=any(question.once for _, question in questions),
+            refs=tuple(submitted[key][1]["ref"] for key, _ in questions if key in submitted),
+            is_kept=running is not None and not running.is_undone,
+        )
+        return tuple(given), uses
 
     def _find(self, key: str, question: Question) -> tuple[bool, Any]:
         call, answers = self._call, self._answers
@@ -249,6 +249,8 @@ class Asking:
 
     def _check(self, unmet: Mapping[str, Question]) -> None:
         call, answers = self._call, self._answers
+        if answers.used and answers.is_kept and not call.asker.waits:
+            raise ToolError(NOT_GIVEN_BACK)
         pages = pages_among(unmet)
         if (reason := call.asker.reason(call, on_pages=len(pages) == len(unmet))) is not None:
             raise ToolError(reason)
@@ -265,7 +267,7 @@ class Asking:
                     "form must not hold a clock, a random value or a count."
                 )
         rounds = call.server.asking_limits().rounds
-        if answers.rounds >= rounds:
+        if not answers.may_ask(unmet, rounds):
             raise ToolError(f"The client was asked {rounds} times in one call, which is all that is allowed.")
 
 

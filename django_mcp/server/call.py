@@ -53,6 +53,13 @@ class SessionState:
     client_capabilities: dict[str, Any]
     log_level: str | None
     initialized: bool
+    # What tells it from others where it has no row
+    token: str = ""
+
+    @property
+    def name(self) -> str:
+        """The same in all of its requests, and in no other session's."""
+        return self.token or f"session {self.pk}"
 
 
 class SessionWriter(Protocol):

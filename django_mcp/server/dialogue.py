@@ -79,4 +79,3 @@ class Dialogue:
     def run_again(self) -> None:
         """From here on the function repeats itself, and the client has heard its beginning."""
         self._replayed = Counter(self._logged)
-        self.answers.run_again()

@@ -33,6 +33,10 @@ class Running(Protocol):
     def holds_transaction(self) -> bool: ...
 
     @property
+    def is_undone(self) -> bool:
+        """Whether what the function writes is undone when it stops."""
+
+    @property
     def waits_inline(self) -> bool:
         """Whether the function waits for answers where it stands."""
 

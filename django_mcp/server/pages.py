@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django_mcp.exceptions import ToolError
@@ -40,12 +41,32 @@ class Pages(Protocol):
     def use(self, ref: str) -> None:
         """Take the answer away in the transaction that is open. Raises ``ToolError`` if somebody else has."""
 
+    async def ause(self, ref: str) -> None:
+        """The same in a transaction of its own."""
 
-def place_of(call: Call, bound: bytes, key: str, digest: str) -> str:
-    """Where the row of a question is found: by whom and for what it was asked, and in which conversation."""
-    answers, session = call.dialogue.answers, call.session
-    within = answers.nonce or (f"session {session.pk}" if session is not None and session.pk else answers.call_id)
-    return hashlib.sha256(bound + encode([within, key, digest])).hexdigest()
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a page belongs to: for what and by whom it was asked, and in which conversation."""
+
+    bound: bytes
+    name: str
+
+    @classmethod
+    def of(cls, call: Call, bound: bytes) -> Conversation:
+        """The one of this call, which goes through the client where it has a nonce."""
+        answers = call.dialogue.answers
+        return cls(bound, answers.nonce or answers.call_id)
+
+    @classmethod
+    def later(cls, call: Call, bound: bytes) -> Conversation:
+        """The same, so that the client finds it again when it sends its request once more."""
+        answers, session = call.dialogue.answers, call.session
+        return cls(bound, answers.nonce or (answers.call_id if session is None else session.name))
+
+    def place(self, key: str, digest: str) -> str:
+        """Where the row of a question is found."""
+        return hashlib.sha256(self.bound + encode([self.name, key, digest])).hexdigest()
 
 
 def pages_among(questions: Mapping[str, Question]) -> dict[str, URLElicitation]:
@@ -59,20 +80,23 @@ def check_pages(call: Call) -> None:
     """
     if call.source.find_origin() is None:
         raise ToolError("This is asked on a page of the site, whose address is not known. Its PUBLIC_URL tells it.")
-    if not getattr(call.caller.user, "is_authenticated", False):
+    user = call.caller.user
+    if not getattr(user, "is_authenticated", False) or getattr(user, "pk", None) is None:
         raise ToolError("This is asked on a page of the site, which takes a user who has logged in.")
 
 
-async def settle(call: Call, bound: bytes, digests: Mapping[str, str]) -> None:
+async def settle(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> None:
     """Take note of what was submitted by now of the questions of these keys."""
     if not digests:
         return
-    places = {place_of(call, bound, key, digest): key for key, digest in digests.items()}
+    places = {conversation.place(key, digest): key for key, digest in digests.items()}
     found = await call.server.services.pages.find(places)
-    await take(call, bound, digests, {places[place]: outcome for place, outcome in found.items()})
+    await take(call, conversation, digests, {places[place]: outcome for place, outcome in found.items()})
 
 
-async def take(call: Call, bound: bytes, digests: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> None:
+async def take(
+    call: Call, conversation: Conversation, digests: Mapping[str, str], outcomes: Mapping[str, Outcome]
+) -> None:
     """Keep what came of these questions. Only a yes has a page to be used up; all others are closed now."""
     answers = call.dialogue.answers
     for key, outcome in outcomes.items():
@@ -81,13 +105,13 @@ async def take(call: Call, bound: bytes, digests: Mapping[str, str], outcomes: M
             answers.known.pop(key, None)
         else:
             answers.known[key] = (digests[key], outcome)
-    await drop(call, bound, {key: digests[key] for key in outcomes if key not in answers.submitted})
+    await drop(call, conversation, {key: digests[key] for key in outcomes if key not in answers.submitted})
 
 
-async def drop(call: Call, bound: bytes, digests: Mapping[str, str]) -> None:
+async def drop(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> None:
     """The person will not answer these, so their pages are closed."""
     if digests:
-        await call.server.services.pages.close([place_of(call, bound, *item) for item in digests.items()])
+        await call.server.services.pages.close([conversation.place(*item) for item in digests.items()])
 
 
 def is_consent(response: Any) -> bool:

@@ -6,11 +6,10 @@ import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django_mcp.exceptions import InputRequired, InvalidAnswer
-from django_mcp.primitives.base import Invocation
 from django_mcp.primitives.questions import Question
 from django_mcp.protocol.capabilities import missing
 from django_mcp.protocol.errors import (
@@ -40,6 +39,11 @@ class AskingLimits:
     rounds: int = 20
     ttl: float = 600.0
     state_bytes: int = 64 * 1024
+
+    @property
+    def whole(self) -> float:
+        """How many seconds a conversation may take from its first question to its last answer."""
+        return (self.rounds + 1) * self.ttl
 
 
 class Asker(Protocol):
@@ -100,6 +104,7 @@ async def with_answers(call: Call, handler: Handler) -> dict[str, Any]:
             unmet = _unmet(error)
             if unmet is None:
                 raise
+        call.dialogue.answers.stop()
         call.dialogue.answers.state = unmet.state
         _check(call, unmet.questions)
         call.server.services.runner.release()
@@ -114,7 +119,7 @@ def _check(call: Call, questions: Mapping[str, Question]) -> None:
     on_pages = len(pages_among(questions)) == len(questions) > 0
     if (reason := call.asker.reason(call, on_pages=on_pages)) is not None:
         raise ProtocolError(INTERNAL_ERROR, reason)
-    if call.dialogue.answers.rounds >= call.server.asking_limits().rounds:
+    if not call.dialogue.answers.may_ask(questions, call.server.asking_limits().rounds):
         raise ProtocolError(INTERNAL_ERROR, "The client was asked too often in one call")
     lacking: dict[str, Any] = {}
     for question in questions.values():
@@ -145,26 +150,6 @@ def _leaves(group: BaseExceptionGroup[Any]) -> list[InputRequired]:
     for one in group.exceptions:
         leaves += _leaves(one) if isinstance(one, BaseExceptionGroup) else [one]
     return leaves
-
-
-def spending(call: Call, invocation: Invocation) -> Invocation:
-    """The same call, good for one commit under the state that the client brought (MRTR-08)."""
-    answers = call.dialogue.answers
-    if answers.nonce is None:
-        return invocation
-    services, function = call.server.services, invocation.function
-
-    def spend_and_run(**kwargs: Any) -> Any:
-        services.spend(answers.nonce, answers.expires)
-        answers.is_spent = True
-        return function(**kwargs)
-
-    async def spend_and_await(**kwargs: Any) -> Any:
-        await services.runner.call(services.spend, answers.nonce, answers.expires)
-        answers.is_spent = True
-        return await function(**kwargs)
-
-    return replace(invocation, function=spend_and_await if invocation.is_async else spend_and_run)
 
 
 def opened(call: Call, state: Any) -> dict[str, Any]:

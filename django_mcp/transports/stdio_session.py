@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ class ProcessSession:
             client_capabilities=greeting.client_capabilities,
             log_level=None,
             initialized=False,
+            token=secrets.token_urlsafe(16),
         )
 
     def close(self) -> None:

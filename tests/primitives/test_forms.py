@@ -282,6 +282,10 @@ def test_a_result_by_hand_asks_for_something():
         InputRequiredResult()
     with pytest.raises(InvalidPrimitive, match="method 'ping'"):
         InputRequiredResult({"a": {"method": "ping"}})
+    with pytest.raises(InvalidPrimitive, match="The question a is 'roots/list'"):
+        InputRequiredResult({"a": "roots/list"})  # type: ignore[dict-item]  # as authors may
+    with pytest.raises(InvalidPrimitive, match="The question a has the params None"):
+        InputRequiredResult({"a": {"method": "roots/list", "params": None}})
 
 
 class Login(BaseModel):

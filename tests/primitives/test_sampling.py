@@ -58,7 +58,6 @@ def test_everything_can_be_said():
     [
         [said("user", TEXT), said("assistant", TEXT, USE, USE_2), said("user", RESULT_2, RESULT)],
         [said("assistant", USE), {"role": "user", "content": RESULT}, said("assistant", TEXT)],
-        [{"role": "user", "content": "no blocks"}],
     ],
 )
 def test_each_use_of_a_tool_has_its_result(messages):
@@ -76,6 +75,11 @@ def test_each_use_of_a_tool_has_its_result(messages):
         ([said("assistant", USE), said("user", RESULT, TEXT)], "holds tool results alone"),
         ([said("assistant", USE), said("assistant", RESULT)], "is of the user"),
         ([said("user", RESULT)], "used as nothing and the next message has results of 1"),
+        ([{"role": "user", "content": "no blocks"}], "has the content 'no blocks'. It is a content block"),
+        ([{"role": "user"}], "has the content None"),
+        ([said("user", TEXT, "more")], "has the content 'more'"),
+        ([said("assistant", {"type": "tool_use"})], "A tool_use has the id None. It is a text"),
+        ([said("assistant", USE), said("user", {**RESULT, "toolUseId": []})], r"A tool_result has the toolUseId \[\]"),
     ],
 )
 def test_what_a_client_must_refuse_is_not_sent(messages, fault):

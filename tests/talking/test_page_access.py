@@ -7,8 +7,10 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.test import Client, override_settings
 
+from django_mcp.auth import Authentication
 from django_mcp.models import PendingRequest
 from django_mcp.pending import clear_pending
+from django_mcp.server.call import Caller
 from django_mcp.testing import MCPClient
 from tests.wire.client import WireClient
 from tests.wire.doors import consumer
@@ -80,6 +82,20 @@ class TestWhoMayAnswer:
         settings.DJANGO_MCP = {"AUTHENTICATION": "django_mcp.auth.AllowAny"}
         answer = Talk(WireClient(consumer()), "connect").last
         assert text_of(answer) == "This is asked on a page of the site, which takes a user who has logged in."
+
+
+class Passing(Authentication):
+    """Users that are nowhere stored."""
+
+    def authenticate(self, request):
+        return Caller(user=User(username="passing"), principal="passing")
+
+
+def test_who_is_not_stored_is_not_asked(settings):
+    """ELI-12: nobody could log in as him."""
+    settings.DJANGO_MCP = {"AUTHENTICATION": Passing}
+    answer = Talk(WireClient(consumer()), "connect").last
+    assert text_of(answer) == "This is asked on a page of the site, which takes a user who has logged in."
 
 
 def test_a_link_is_good_until_it_expires(ann, browser):

@@ -14,6 +14,7 @@ from tests.wire.doors import WSGIDoor, consumer
 from .pages_site import SECRET, site
 from .paging import (
     CONSENT,
+    INFO,
     Talk,
     client_of,
     logged_in,
@@ -55,6 +56,12 @@ def test_a_question_on_a_page_ends_the_request_and_the_page_answers_it(client, b
     assert text_of(talk.answer()) == "connected as ann@mail"
     assert groups() == ["asked inbox", "connected inbox as ann@mail", "page of ann"]
     assert not PendingRequest.objects.exists()
+
+
+def test_a_page_is_told_so_much_of_the_clients_name(client, browser):
+    with patch.dict(INFO, name="x" * 1000):
+        talk = Talk(client, "connect")
+    assert browser.get(talk.url).json()["client"] == "x" * 200
 
 
 def test_a_page_may_be_done_before_its_question_is_put_again(client, browser):

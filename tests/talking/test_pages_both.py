@@ -94,7 +94,10 @@ class TestByHand:
             assert client.call_tool("by_hand_without_id").text == "done"
             assert ("elicitationId" in seen[1]) == is_legacy
 
-    @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "file:///etc/passwd", "/relative"])
+    @pytest.mark.parametrize(
+        "url",
+        [None, 7, "javascript:alert(1)", "file:///etc/passwd", "/relative", "https:", "https:///path", "http://[oh"],
+    )
     def test_only_http(self, url):
         """ELI-13."""
         request = {"method": "elicitation/create", "params": {"mode": "url", "message": "m", "url": url}}

@@ -135,6 +135,30 @@ class TestOnAStream:
         assert groups() == ["asked inbox", "connected inbox as ann@mail", "page of ann"]
         assert not PendingRequest.objects.exists()
 
+    def test_calls_that_ask_the_same_have_pages_of_their_own(self, session, browser):
+        """ELI-06: what becomes of one leaves the other alone."""
+
+        async def steps():
+            calls = [self.call(session, id=id) for id in (1, 2, 3)]
+            for call in calls:
+                await call.start()
+            questions = [await call.event() for call in calls]
+            urls = [question["params"]["url"] for question in questions]
+            assert len(set(urls)) == 3
+            for question in questions[:2]:
+                await self.consent(session, question)
+            await self.post(session, {"jsonrpc": "2.0", "id": questions[2]["id"], "result": {"action": "cancel"}})
+            assert text_of_message(await calls[2].event()) == "cancel"
+            for call, url, answer in zip(calls[:2], urls, ("first@mail", "second@mail"), strict=False):
+                assert (await sync_to_async(submit)(browser, url, answer=answer)).status_code == 200
+                assert (await call.event())["method"] == "notifications/elicitation/complete"
+                assert text_of_message(await call.event()) == f"connected as {answer}"
+            for call in calls:
+                await call.ended()
+
+        async_to_sync(steps)()
+        assert not PendingRequest.objects.exists()
+
     def test_the_client_cannot_answer_in_its_place(self, session, browser):
         """S169, ELI-12: with a reply under the id that is in the URL."""
 

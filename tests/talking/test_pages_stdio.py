@@ -58,6 +58,23 @@ def test_a_legacy_client(ann, browser):
 
 
 @override_settings(DJANGO_MCP=PUBLIC)
+def test_a_legacy_client_that_is_sent_away(ann, browser):
+    """ELI-08: the process finds the page again when the client sends its request once more."""
+
+    async def steps(client):
+        info = {"name": "lines", "version": "1"}
+        greeting = {"protocolVersion": "2025-11-25", "capabilities": URL_MODE, "clientInfo": info}
+        await client.legacy("initialize", greeting)
+        later = {"name": "connect_later", "arguments": {}}
+        error = (await client.legacy("tools/call", later))["error"]
+        assert error["code"] == -32042
+        await open_page(browser, error["data"]["elicitations"][0]["url"])
+        assert text(await client.legacy("tools/call", later)) == "connected as ann@mail"
+
+    talk(steps, server=site, identity=NamedUser(ann))
+
+
+@override_settings(DJANGO_MCP=PUBLIC)
 def test_a_modern_client(ann, browser):
     """ELI-07, STD-10."""
 

@@ -20,7 +20,7 @@ from django_mcp.server.icons import complete_icons
 from django_mcp.server.listing import list_page
 from django_mcp.server.observation import OK, TOOL_ERROR, OutcomeName, observed
 from django_mcp.server.params import read_arguments, read_string
-from django_mcp.server.rounds import spending
+from django_mcp.server.spending import spending
 
 logger = logging.getLogger("django_mcp.tools")
 

@@ -1,0 +1,72 @@
+"""Answers that count for one call: they are used up in its own transaction (MRTR-08).
+
+So a call that failed may be tried again, and one that was committed may not. They are used up before the code that
+follows them runs, since that may do more than write to the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from django_mcp.primitives.base import Invocation
+
+if TYPE_CHECKING:
+    from django_mcp.server.call import Call
+
+
+def spending(call: Call, invocation: Invocation) -> Invocation:
+    """The same call, good for one commit under the state that the client brought."""
+    if call.dialogue.answers.nonce is None:
+        return invocation
+    function, uses = invocation.function, Uses(call=call, is_once=True, is_kept=invocation.atomic is False)
+
+    def spend_and_run(**kwargs: Any) -> Any:
+        uses.note()
+        return function(**kwargs)
+
+    async def spend_and_await(**kwargs: Any) -> Any:
+        await call.server.services.runner.call(uses.note)
+        return await function(**kwargs)
+
+    return replace(invocation, function=spend_and_await if invocation.is_async else spend_and_run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """What a run uses up that reads some answers: the conversation with ``is_once``, and pages by their ``refs``.
+
+    With ``is_kept`` no transaction gives them back when the run stops.
+    """
+
+    call: Call
+    is_once: bool = False
+    refs: tuple[str, ...] = ()
+    is_kept: bool = False
+
+    def __bool__(self) -> bool:
+        return self.is_once or bool(self.refs)
+
+    def note(self) -> None:
+        """In the transaction that is open. Harmless the second time in a run.
+
+        Raises ``ProtocolError`` -32602 or ``ToolError`` where another call was faster.
+        """
+        services, answers = self.call.server.services, self.call.dialogue.answers
+        if self.is_once and answers.nonce is not None and not answers.is_spent:
+            services.spend(answers.nonce, answers.ends)
+            answers.is_spent = True
+        for ref in self.refs:
+            if ref not in answers.used:
+                services.pages.use(ref)
+                answers.used.add(ref)
+        answers.is_kept = self.is_kept
+
+    async def note_apart(self) -> None:
+        """In a transaction of its own, so that a function may wait for its client once more where it stands."""
+        answers = self.call.dialogue.answers
+        for ref in self.refs:
+            if ref not in answers.used:
+                await self.call.server.services.pages.ause(ref)
+                answers.used.add(ref)
+        answers.is_kept = True

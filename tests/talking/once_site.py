@@ -1,0 +1,84 @@
+"""A server whose tools ask again after an answer that counts once, and the URLs of it and its pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Group
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from django_mcp import Context, MCPServer, ToolAnnotations
+from django_mcp.elicitation import complete, elicitation_required
+
+from .asking_site import Booking, Colour
+
+site = MCPServer("once")
+
+
+@site.tool
+def consent_then_page(context: Context) -> str:
+    """Ask for consent, then on a page."""
+    context.elicit("Really?", Colour, once=True)
+    context.elicit_url("page", "Open it")
+    Group.objects.create(name="done")
+    return "done"
+
+
+@site.tool(atomic=False)
+def loose(context: Context) -> str:
+    """Keep what is written before the second question."""
+    context.elicit("Really?", Colour, once=True)
+    Group.objects.create(name="consented")
+    return f"for {context.elicit('Who comes?', Booking).content.name}"
+
+
+@site.tool(atomic=False, annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=False))
+async def loose_and_destructive(context: Context) -> str:
+    """The same, where all answers count once."""
+    await context.aelicit("Really?", Colour)
+    await Group.objects.acreate(name="consented")
+    return f"for {(await context.aelicit('Who comes?', Booking)).content.name}"
+
+
+@site.tool(atomic=False)
+def page_then_form(context: Context) -> str:
+    """Ask on a page first."""
+    page = context.elicit_url("page", "Open it")
+    return f"{page.content} for {context.elicit('Who comes?', Booking).content.name}"
+
+
+@site.tool(atomic=False)
+def form_then_page(context: Context) -> str:
+    """Ask on a page at last."""
+    booking = context.elicit("Who comes?", Booking)
+    return f"{context.elicit_url('page', 'Open it').content} for {booking.content.name}"
+
+
+@site.tool(wait_inline=True)
+async def wait_here(context: Context) -> str:
+    """Ask on two pages and with a form, and wait for each."""
+    first = await context.aelicit_url("page", "Open it")
+    again = await context.aelicit_url("page", "Open it", key="q1")
+    second = await context.aelicit_url("page", "And this")
+    booking = await context.aelicit("Who comes?", Booking)
+    await Group.objects.acreate(name="done")
+    return f"{first.content} {again.content} {second.content} for {booking.content.name}"
+
+
+@site.tool(wait_inline=True)
+async def wait_and_stop(context: Context) -> str:
+    """Wait for a page, then ask from code that cannot wait."""
+    page = await context.aelicit_url("page", "Open it")
+    booking = await sync_to_async(context.elicit)("Who comes?", Booking)
+    return f"{page.content} for {booking.content.name}"
+
+
+@elicitation_required
+def page(request: HttpRequest) -> HttpResponse:
+    complete(request, request.POST["answer"])
+    return HttpResponse("thanks")
+
+
+urlpatterns: list[Any] = [path("mcp", site.urls), path("page", page, name="page")]
