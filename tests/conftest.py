@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from django.test import TransactionTestCase
 from django.urls import clear_script_prefix
 from django.utils import timezone, translation
 from hypothesis import settings
@@ -45,6 +46,24 @@ def no_traces_of_requests():
     clear_script_prefix()
     translation.deactivate()
     timezone.deactivate()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """The clients take seconds to import, and all tests that drive them are integration tests."""
+    is_wanted = "not integration" not in config.option.markexpr
+    return None if is_wanted or collection_path.name not in {"browser", "clients"} else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if needs_database(item):
+            item.add_marker("database")
+
+
+def needs_database(item):
+    is_case = item.cls is not None and issubclass(item.cls, TransactionTestCase)
+    return is_case or "db" in item.fixturenames or item.get_closest_marker("django_db") is not None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-LIMIT = 30
+LIMIT = 120
 WINDOW = (1360, 1000)
 
 

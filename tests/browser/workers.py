@@ -18,7 +18,7 @@ from typing import Any
 from tests.conformance.wire import client_of
 from tests.wire.client import WireClient
 
-LIMIT = 60
+LIMIT = 120
 PAUSE = threading.Event()  # is never set: between two looks at something
 
 

@@ -44,7 +44,7 @@ def stdio_site(tmp_path_factory) -> Command:
     """With a database of its own, since nothing has migrated the one that the site would find."""
     env = {**SITE.env, "DATABASE_URL": f"sqlite:///{tmp_path_factory.mktemp('stdio') / 'db.sqlite3'}"}
     migrate = [SITE.command, *SITE.args[:-1], "migrate", "--verbosity=0"]
-    subprocess.run(migrate, env=env, cwd=SITE.cwd, check=True, timeout=60)
+    subprocess.run(migrate, env=env, cwd=SITE.cwd, check=True, timeout=120)
     return replace(SITE, env=env)
 
 

@@ -29,7 +29,7 @@ STEPS_FILE = HERE / "steps.json"
 STEPS = json.loads(STEPS_FILE.read_text())
 TALKING_FILE = HERE / "talking.json"
 TALKING = json.loads(TALKING_FILE.read_text())
-LIMIT = 60
+LIMIT = 120
 
 Report = dict[str, Any]
 

@@ -24,7 +24,7 @@ THREADS = {"sync": 1, "gthread": 4}
 SESSIONS = 12
 CALLS = 240
 AT_ONCE = 8
-LIMIT = 30
+LIMIT = 120
 # Each says how many users there are, on its own way to the database.
 COUNTERS = ("count_users", "acount_users", "to_async", "to_sync", "own_block")
 DRIVERS = (drivers.python_sdk, drivers.fastmcp_client)

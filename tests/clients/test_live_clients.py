@@ -16,7 +16,7 @@ from . import drivers
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
-LIMIT = 40
+LIMIT = 120
 MODERN = "2026-07-28"
 UPDATE_AND_TOOLS = [["resources/updated", URI], ["tools/list_changed", None]]
 

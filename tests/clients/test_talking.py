@@ -16,7 +16,7 @@ from .mcpdo import Mcpdo
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
-LIMIT = 60
+LIMIT = 120
 ANSWERS = TALKING["answers"]
 
 

@@ -25,7 +25,7 @@ AT_ONCE = 20
 EVENTS = 12
 PAUSE = 0.05
 RETRY = 0.3  # seconds at most until a client comes back
-LIMIT = 40  # seconds that a stream may take
+LIMIT = 120  # seconds that a stream may take
 
 
 class Client:

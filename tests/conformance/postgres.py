@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 SERVER = "postgres://postgres@127.0.0.1:5432"
-LIMIT = 30
+LIMIT = 120
 _numbers = itertools.count()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT = 30
+LIMIT = 120
 # Debian has it where only root's PATH leads.
 PROGRAM = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 CONFIGURATION = """

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO
 
 MANAGE = Path(__file__).with_name("manage.py")
-START_LIMIT = 60
-STOP_LIMIT = 20
+START_LIMIT = 120
+STOP_LIMIT = 60
 
 
 class Site:

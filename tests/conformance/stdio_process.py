@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 20
+LIMIT = 120
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 SETTINGS = "tests.conformance.settings"
@@ -37,7 +37,7 @@ class StdioProcess:
     def manage(self, *arguments: str) -> None:
         """Run another command on the same database first."""
         command = [sys.executable, "-m", "django", *arguments, "--settings", self._settings]
-        subprocess.run(command, cwd=ROOT, env=self.environment, check=True, timeout=60, stdout=sys.stderr)
+        subprocess.run(command, cwd=ROOT, env=self.environment, check=True, timeout=120, stdout=sys.stderr)
 
     def __enter__(self) -> "StdioProcess":
         command = [sys.executable, "-m", "django", "mcp_stdio", *self._options, "--settings", self._settings]

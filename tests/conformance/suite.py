@@ -18,7 +18,7 @@ from tests.clients.node import Node, installed_node
 from .scenarios import RUNS, Run
 from .served import served
 
-LIMIT = 90
+LIMIT = 120
 
 
 def main() -> int:

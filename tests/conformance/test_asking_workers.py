@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 WORKERS = 4
 CLIENTS = 50
 CALLS = 4  # of each client at once
-LIMIT = 60
+LIMIT = 120
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 

@@ -13,7 +13,7 @@ from .served import served
 pytestmark = pytest.mark.integration
 
 WORKERS = 4
-LIMIT = 60
+LIMIT = 120
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 LISTENERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
 

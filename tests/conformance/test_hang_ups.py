@@ -13,7 +13,7 @@ from .served import served
 pytestmark = pytest.mark.integration
 
 SITES = [("daphne", "consumer"), ("uvicorn", "consumer"), ("uvicorn", "view")]
-LIMIT = 60
+LIMIT = 120
 CLIENTS = 10  # of each stage
 # Where threads and connections of the process are made at the first use of each.
 SPARE = 4

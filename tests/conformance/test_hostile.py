@@ -13,7 +13,7 @@ from .served import served
 pytestmark = pytest.mark.integration
 
 SERVERS = ("granian", "hypercorn", "uvicorn")
-STOP_LIMIT = 12
+STOP_LIMIT = 60
 CALL = {"name": "slow", "arguments": {"seconds": 40}}
 
 

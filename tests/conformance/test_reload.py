@@ -14,7 +14,7 @@ from tests.conformance.wire import client_of
 
 pytestmark = pytest.mark.integration
 
-LIMIT = 20
+LIMIT = 120
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = "from django_mcp import tool\n\n\n@tool\ndef {name}() -> str:\n    '''A tool.'''\n    return 'x'\n"
 SETTINGS = """
@@ -46,7 +46,7 @@ def site(request, tmp_path):
         (folder / f"{name}.py").write_text(text)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", "DJANGO_SETTINGS_MODULE": "site1.settings"}
     run = [sys.executable, "-m", "django", "migrate", "--verbosity", "0", "--skip-checks"]
-    subprocess.run(run, cwd=tmp_path, env=environment, check=True, timeout=60)
+    subprocess.run(run, cwd=tmp_path, env=environment, check=True, timeout=120)
     port = _free_port()
     command = [sys.executable, *(part.format(port=port) for part in SERVERS[request.param])]
     process = subprocess.Popen(

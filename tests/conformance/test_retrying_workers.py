@@ -42,7 +42,7 @@ def tokens(database):
         [*manage, "shell", "--no-imports", "--command", TOKENS],
         env=environment,
         check=True,
-        timeout=60,
+        timeout=120,
         capture_output=True,
         text=True,
     )

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 SITES = [("daphne", "consumer"), ("uvicorn", "consumer"), ("uvicorn", "view")]
 COUNT = 1000
 ROOM = 16 * 1024
-LIMIT = 60
+LIMIT = 120
 BROKEN_OFF = "ASGI callable returned without completing response."
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 CONSUMERS = [(server, "consumer") for server in ("daphne", "granian", "hypercorn", "uvicorn")]
 VIEWS = [(server, "view") for server in ("daphne", "uvicorn")]
 DOORS = pytest.mark.parametrize(("server", "door"), [*CONSUMERS, *VIEWS])
-STOP_LIMIT = 12
+STOP_LIMIT = 60
 
 
 @pytest.fixture(scope="module", params=[*CONSUMERS, *VIEWS], ids="-".join)

@@ -5,7 +5,7 @@ import http.client
 from tests.wire.client import WireClient
 from tests.wire.doors import Answer, Pairs
 
-LIMIT = 20
+LIMIT = 120
 
 
 class SocketDoor:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import UTC, datetime
 from io import StringIO
 from itertools import pairwise
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from django.test import TestCase
 
 from django_mcp.models import AccessToken
 from example_project.helpdesk.management.commands.demo import address_of
+from example_project.helpdesk.seeding import fill
 
 
 class Server:
@@ -55,6 +57,12 @@ def value_of(lines, label):
 
 
 class DemoTests(TestCase):
+    """On a desk that has a few tickets, which the command leaves alone."""
+
+    @classmethod
+    def setUpTestData(cls):
+        fill(datetime(2026, 9, 1, 12, tzinfo=UTC), tickets=5)
+
     def test_it_prints_what_a_client_needs(self):
         lines = demo()
         assert value_of(lines, "MCP endpoint:") == "http://127.0.0.1:8123/mcp"

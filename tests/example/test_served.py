@@ -24,7 +24,7 @@ from tests.clients.node import installed_node
 pytestmark = pytest.mark.integration
 
 MANAGE = Path(example_project.__file__).with_name("manage.py")
-LIMIT = 60
+LIMIT = 120
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
 

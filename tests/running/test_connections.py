@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from unittest import mock, skipIf, skipUnless
 
+import pytest
 from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.test import override_settings
 
@@ -105,6 +106,7 @@ class ConnectionTests(doors.Lane):
         counts = iter(count_sessions, None)
         return next(count for count in counts if count <= most or time.monotonic() > end)
 
+    @pytest.mark.repeats
     def test_thousand_calls_with_connections_that_are_closed_leak_nothing(self):
         """BL-002."""
         with connection_settings(CONN_MAX_AGE=0):

@@ -151,7 +151,7 @@ def test_calls_beside_a_writer_need_no_lock():
 
 
 @override_settings(ROOT_URLCONF="tests.urls")
-@pytest.mark.parametrize("legacy", [True, False])
+@pytest.mark.parametrize("legacy", [True, pytest.param(False, marks=pytest.mark.repeats)])
 def test_clients_that_leave_take_everything_with_them(legacy):
     """BL-058, BL-001: at once after the request, in the middle of a call, and from a stream."""
     session = opened().session
