@@ -259,6 +259,6 @@ def test_an_idle_server_does_nothing(site, client):
     streams.pop().close()
     before = process(client)["cpu"]
     time.sleep(3)
-    assert process(client)["cpu"] - before < 0.1
+    assert process(client)["cpu"] - before < 1  # of three seconds
     for stream in streams:
         stream.close()

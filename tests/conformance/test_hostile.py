@@ -29,7 +29,7 @@ def test_server_ends_in_time_while_a_tool_runs(server):
         answers = []
         caller = threading.Thread(target=lambda: answers.append(_call(site.port)))
         caller.start()
-        time.sleep(1)
+        time.sleep(2)
         began = time.monotonic()
         site.process.terminate()
         site.process.wait(STOP_LIMIT)
