@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -38,6 +39,7 @@ def served(server: str = "uvicorn", workers: int = 1, *options: str, **variables
     command = [sys.executable, str(MANAGE), "serve", "--port", str(port)]
     command += ["--server", server, "--workers", str(workers), *options]
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "db.sqlite3").write_bytes(_migrated())
         environment = {"DATABASE_URL": f"sqlite:///{folder}/db.sqlite3", **os.environ, **variables}
         errors = Path(folder, "errors")
         with errors.open("w") as stderr:
@@ -55,6 +57,17 @@ def served(server: str = "uvicorn", workers: int = 1, *options: str, **variables
             _stop(process)
             reader.join(STOP_LIMIT)
             sys.stderr.write(errors.read_text())
+
+
+@cache
+def _migrated() -> bytes:
+    """A new database of the site, which takes a second to make."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "db.sqlite3")
+        environment = {**os.environ, "DATABASE_URL": f"sqlite:///{file}"}
+        command = [sys.executable, str(MANAGE), "migrate", "--verbosity", "0"]
+        subprocess.run(command, env=environment, check=True, timeout=START_LIMIT, stdout=sys.stderr)
+        return file.read_bytes()
 
 
 def _free_port() -> int:

@@ -24,7 +24,7 @@ CONSUMER = "tests.conformance.asgi:application"
 VIEW = "tests.conformance.view_asgi:application"
 VIEW_UNDER_WSGI = "tests.conformance.view_wsgi:application"
 HOST = "127.0.0.1"
-START_LIMIT = 40
+START_LIMIT = 100
 STOP_LIMIT = 15
 
 
