@@ -75,7 +75,11 @@ STATIC_URL = "static/"
 # Where a person logs in whom a tool asks on a page.
 LOGIN_URL = "admin:login"
 
-DJANGO_MCP = {"AUTHENTICATION": "django_mcp.auth.BearerToken"}
+DJANGO_MCP = {
+    "AUTHENTICATION": "django_mcp.auth.BearerToken",
+    # Where the site is served. Over stdio a tool that asks on a page cannot know it otherwise.
+    "PUBLIC_URL": os.environ.get("HELPDESK_URL"),
+}
 
 # A line for each call of a client, on the terminal that serves the site.
 LOGGING = {

@@ -73,6 +73,8 @@ class DemoTests(TestCase):
         user = authenticate(username=admin, password=password)
         assert user is not None
         assert user.is_superuser
+        agent, password = value_of(lines, "Agent, for pages on which tools ask: log in as").split(" with the password ")
+        assert authenticate(username=agent, password=password) == token.user
 
     def test_each_client_gets_its_line(self):
         lines = demo()

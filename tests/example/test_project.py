@@ -19,9 +19,9 @@ LOCALE = SITE / "helpdesk" / "locale" / "de" / "LC_MESSAGES"
 MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)(?:msgid_plural .*\n)?msgstr(?:\[0\])? ((?:".*"\n?)+)', re.MULTILINE)
 
 
-def test_daphne_comes_first():
+def test_daphne_comes_first_and_tokens_are_asked_for():
     assert settings.INSTALLED_APPS[0] == "daphne"
-    assert settings.DJANGO_MCP == {"AUTHENTICATION": "django_mcp.auth.BearerToken"}
+    assert settings.DJANGO_MCP["AUTHENTICATION"] == "django_mcp.auth.BearerToken"
 
 
 def test_the_server_has_a_name_and_says_how_to_begin():

@@ -95,7 +95,7 @@ def test_the_official_client_uses_all_of_it(demo, era):
         headers = {"Authorization": f"Bearer {demo.value('Token:')}"}
         async with asyncio.timeout(LIMIT), httpx2.AsyncClient(headers=headers) as http:
             transport = streamable_http_client(demo.value("MCP endpoint:"), http_client=http)
-            async with Client(transport, mode=era) as client:
+            async with Client(transport, mode=era, elicitation_callback=person(demo)) as client:
                 await use_everything(client, era)
 
     asyncio.run(main())
@@ -107,8 +107,12 @@ def test_a_client_that_starts_the_server_sees_the_same_data(demo, era):
 
     async def main():
         arguments = [str(MANAGE), "mcp_stdio", "--user", "agent"]
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=demo.environment, cwd=demo.folder)
-        async with asyncio.timeout(LIMIT), Client(server, mode=era) as client:
+        environment = {**demo.environment, "HELPDESK_URL": demo.value("MCP endpoint:").removesuffix("/mcp")}
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=environment, cwd=demo.folder)
+        async with (
+            asyncio.timeout(LIMIT),
+            Client(server, mode=era, elicitation_callback=person(demo)) as client,
+        ):
             await use_everything(client, era)
 
     asyncio.run(main())
@@ -136,7 +140,7 @@ def test_the_line_for_the_inspector_lists_the_tools(demo, tmp_path):
     node = installed_node()
     script = node.package("@modelcontextprotocol/inspector", "clients/launcher/build/index.js")
     answer = json.loads(said(node.command(script, *words[2:]), tmp_path))
-    assert len(answer["tools"]) == 12
+    assert len(answer["tools"]) == 13
 
 
 def test_the_entry_for_cursor_serves_other_clients_too(demo, tmp_path):
@@ -145,7 +149,7 @@ def test_the_entry_for_cursor_serves_other_clients_too(demo, tmp_path):
     config.write_text(entry)
     fastmcp = Path(sys.executable).with_name("fastmcp")
     listed = json.loads(said([str(fastmcp), "list", str(config), "--json"], tmp_path))
-    assert len(listed["tools"]) == 12
+    assert len(listed["tools"]) == 13
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -161,6 +165,26 @@ def test_mcpdo_calls_a_tool(demo, tmp_path, era):
         assert "Workshop and warranty" in answer
     finally:
         said([*mcpdo, "daemon", "stop"], tmp_path)
+
+
+def person(demo):
+    """Opens the page on which a tool asks, logs in as the agent and fills it in."""
+    line = demo.value("Agent, for pages on which tools ask: log in as")
+    agent, password = line.split(" with the password ")
+
+    async def elicited(context, params):
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=LIMIT) as browser:
+            login = await browser.get(params.url)
+            page = await send(browser, login, {"username": agent, "password": password})
+            done = await send(browser, page, {"iban": "DE02120300000000202051"})
+            assert "You may close this page." in done.text
+        return wire.ElicitResult(action="accept")
+
+    async def send(browser, page, fields):
+        token = browser.cookies["csrftoken"]
+        return await browser.post(str(page.url), data={**fields, "csrfmiddlewaretoken": token})
+
+    return elicited
 
 
 def said(command, home):
@@ -191,6 +215,7 @@ async def use_everything(client, era):
         "attach_text": {"number": first, "name": "log.txt", "text": "-"},
         "set_status": {"number": first, "status": "open"},
         "merge_tickets": {"keep": first, "duplicate": second},
+        "arrange_refund": {"number": first, "amount": 12.5},
     }
     assert sorted(tool.name for tool in listed) == sorted(calls)
     for name, arguments in calls.items():

@@ -39,22 +39,25 @@ class Command(BaseCommand):
         started = time.monotonic()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("seed", stdout=self.stdout)
-        token, password = new_token(), new_admin_password()
+        agent = User.objects.get(username=AGENT)
+        token = new_token(agent)
+        passwords = {user.get_username(): new_password(user) for user in (administrator(), agent)}
 
         def announce() -> None:
-            self._announce(address_of(host, port), token, password, time.monotonic() - started)
+            self._announce(address_of(host, port), token, passwords, time.monotonic() - started)
 
         with suppress(KeyboardInterrupt):  # Ctrl-C before the server listens to signals itself
             serve(host, port, announce)
 
-    def _announce(self, site: str, token: str, password: str, seconds: float) -> None:
+    def _announce(self, site: str, token: str, passwords: dict[str, str], seconds: float) -> None:
         url = f"{site}/mcp"
         lines = [
             f"Served after {seconds:.1f} seconds. Stop with Ctrl-C.",
             "",
             f"MCP endpoint: {url}",
             f"Token: {token}",
-            f"Admin: {site}/admin/ as {ADMIN} with the password {password}",
+            f"Admin: {site}/admin/ as {ADMIN} with the password {passwords[ADMIN]}",
+            f"Agent, for pages on which tools ask: log in as {AGENT} with the password {passwords[AGENT]}",
         ]
         for client, line in client_lines(url, token):
             lines += ["", f"{client}:", f"  {line}"]
@@ -62,19 +65,23 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def new_token() -> str:
-    """A token of the agent. It takes the place of the one of the last run."""
-    user = User.objects.get(username=AGENT)
+def new_token(user: User) -> str:
+    """A token that takes the place of the one of the last run."""
     AccessToken.objects.filter(user=user, name=TOKEN_NAME).delete()
     _token, value = AccessToken.objects.issue(user, name=TOKEN_NAME)
     return value
 
 
-def new_admin_password() -> str:
-    """The password of a superuser, who is made if there is none of this name."""
-    password = secrets.token_urlsafe(9)
+def administrator() -> User:
+    """A superuser, who is made if there is none of this name."""
     user, _is_new = User.objects.get_or_create(username=ADMIN, defaults={"email": "admin@veloworks.example"})
     user.is_staff = user.is_superuser = user.is_active = True
+    user.save()
+    return user
+
+
+def new_password(user: User) -> str:
+    password = secrets.token_urlsafe(9)
     user.set_password(password)
     user.save()
     return password
