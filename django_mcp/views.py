@@ -26,6 +26,7 @@ from django_mcp.servers import MCPServer
 from django_mcp.transports import http
 from django_mcp.transports.exchange import HTTPExchange
 from django_mcp.transports.messages import HTTPRequest, Response
+from django_mcp.transports.outbound import AnswerStream
 from django_mcp.transports.shutdown import attached_exchanges, signal_hook
 
 # A function that is marked as a coroutine function in the way of this Python; ``Endpoint`` shows its marks.
@@ -106,9 +107,9 @@ class Shelter:
         attached_exchanges.add(self._task)
         signal_hook.install(exchange.conf.shutdown_grace)
 
-    def start_stream(self, response: Response) -> None:
+    def start_stream(self, frames: AnswerStream) -> None:
         if not self._answer.done():
-            self._answer.set_result(response)
+            self._answer.set_result(self._exchange.streamed(frames))
 
     def leave(self) -> None:
         self._exchange.hang_up(self._task)
