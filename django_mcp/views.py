@@ -102,9 +102,9 @@ class Shelter:
         self.loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[Response] = self.loop.create_future()
         exchange.door = self
-        self._task = asyncio.create_task(steps)
-        self._task.add_done_callback(self._settle)
-        attached_exchanges.add(self._task)
+        self.task = asyncio.create_task(steps)
+        self.task.add_done_callback(self._settle)
+        attached_exchanges.add(self.task)
         signal_hook.install(exchange.conf.shutdown_grace)
 
     def start_stream(self, frames: AnswerStream) -> None:
@@ -112,13 +112,13 @@ class Shelter:
             self._answer.set_result(self._exchange.streamed(frames))
 
     def leave(self) -> None:
-        self._exchange.hang_up(self._task)
+        self._exchange.hang_up(self.task)
 
     async def answer(self) -> Response:
         try:
             return await self._answer
         except asyncio.CancelledError:
-            if self._task.cancelled() and not _is_cancelled():  # by the end of this process
+            if self.task.cancelled() and not _is_cancelled():  # by the end of this process
                 return self._exchange.cut_short()
             self.leave()
             raise

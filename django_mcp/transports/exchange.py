@@ -215,13 +215,10 @@ class HTTPExchange:
         if self.hung_up:
             return
         self.hung_up = True
-        was_parted = self._outbound is not None and self._outbound.stream.is_parted
         if self._outbound is not None:
             self._outbound.drop()
         goes_on = self.era is Era.LEGACY and not self.answered
-        if goes_on and was_parted:  # the call itself has sent it away
-            detached_exchanges.add(task)
-        elif not (goes_on and detached_exchanges.adopt(task, self.conf.detached_calls)):
+        if not (goes_on and detached_exchanges.adopt(task, self.conf.detached_calls)):
             if goes_on and self._is_recorded:
                 self.settled(self.cut_short("Too many calls go on without their clients"))
             task.cancel()

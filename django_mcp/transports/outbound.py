@@ -24,6 +24,7 @@ from django_mcp.transports import sse, streams
 from django_mcp.transports.backlog import Backlog
 from django_mcp.transports.journal import journal_of
 from django_mcp.transports.recording import Recording
+from django_mcp.transports.shutdown import detached_exchanges
 from django_mcp.transports.streams import Receive, Send
 
 logger = logging.getLogger("django_mcp.http")
@@ -198,6 +199,7 @@ class Door(Protocol):
     """Where a call came in, as far as it can send before it has the answer. Its methods are called in its loop."""
 
     loop: asyncio.AbstractEventLoop
+    task: asyncio.Task[Any]  # which answers the call
 
     def start_stream(self, frames: AnswerStream) -> None:
         """Send this beside the call that goes on. Harmless the second time, and when the client is gone."""
@@ -268,7 +270,10 @@ class RecordedOutbound(StreamOutbound):
         self._journal.follow(self._recording)
 
     def close_stream(self) -> None:
-        """As soon as everything is written. Whoever reads it elsewhere by now is sent away likewise (LH-09)."""
+        """As soon as everything is written, unless too many calls go on without their clients then.
+
+        Whoever reads it elsewhere by now is sent away likewise (LH-09).
+        """
         recording = self._recording
         with self._putting:
             if self._is_closed:
@@ -328,6 +333,8 @@ class RecordedOutbound(StreamOutbound):
 
     def _part(self) -> None:
         """Everything is written, and what comes now will be."""
+        if not detached_exchanges.adopt(self._door.task, self._conf.detached_calls):
+            return
         with self._putting:
             self._recording.is_broken = True
         self.stream.part()
