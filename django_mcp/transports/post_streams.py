@@ -1,7 +1,7 @@
 """The stream of a legacy call, for a client that comes back to it: at any worker, during the call and after it.
 
-An id names the stream and the number of the message: ``p<stream>.<number>`` (LH-22, LH-23, LH-26). What follows it
-is read from the rows that the call's own worker writes. Of several who come back the last one counts.
+What follows the last message that it has seen is read from the rows that the call's own worker writes (LH-26). Of
+several who come back the last one counts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import secrets
 import time
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db import Error
 
@@ -24,6 +22,7 @@ from django_mcp.protocol.jsonrpc import encode, error_message
 from django_mcp.running import run_store, write_store
 from django_mcp.server.call import SessionState, SessionWriter
 from django_mcp.transports import sse
+from django_mcp.transports.event_ids import POST, Place, event_id, read_place
 from django_mcp.transports.exchange import HTTPExchange, beginning_for
 from django_mcp.transports.journal import BEAT, find_here, want_here
 from django_mcp.transports.messages import Response
@@ -41,20 +40,6 @@ KNOWN_WITHIN = 10.0
 SILENT = 4  # beats without a sign of life, after which a worker is taken for dead
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
-_ID = re.compile(r"p([0-9a-f]{24})\.(\d{1,18})", re.ASCII)
-
-
-class Place(NamedTuple):
-    """Where a client was: its stream, and the last message it has seen."""
-
-    stream: str
-    number: int
-
-
-def read_place(last_event_id: str | None) -> Place | None:
-    found = None if last_event_id is None else _ID.fullmatch(last_event_id)
-    return None if found is None else Place(found[1], int(found[2]))
-
 
 async def resume(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response | None:
     """The rest of the stream, or ``None`` where the request names none that this session has (LH-27).
@@ -62,12 +47,12 @@ async def resume(exchange: HTTPExchange, session: SessionState, sessions: Sessio
     Raises ``ProtocolError`` 503 where there are too many streams.
     """
     place = read_place(exchange.request.headers.get("last-event-id"))
-    if place is None or not await _is_known(session.pk, place.stream):
+    if place is None or place.kind != POST or not await _is_known(session.pk, place.stream):
         return None
     access = StreamAccess(exchange, session.revision, sessions)
     stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
     begin = beginning_for(session.revision)
-    stream.put(sse.OPENED + begin(f"p{place.stream}.{place.number}"))
+    stream.put(sse.OPENED + begin(event_id(*place)))
     signal_hook.install(exchange.conf.shutdown_grace)
     in_background(stream.loop, Resumption(stream, session.pk, place).run())
     return Response(status=200, headers=sse.HEADERS, stream=stream)
@@ -147,7 +132,7 @@ class Resumption:
         for number, message in chunk.after(self._last):
             if not await self._stream.drained():
                 return
-            self._stream.put(sse.event(message, f"p{self._key}.{number}"))
+            self._stream.put(sse.event(message, event_id(POST, self._key, number)))
             self._last = number
 
     async def _say_so(self) -> None:
@@ -172,7 +157,7 @@ class Resumption:
         if not self._is_probed:
             await self._probe()
             return False
-        self._stream.put(sse.event(_gone(json.loads(state.request)), f"p{self._key}.{self._last + 1}"))
+        self._stream.put(sse.event(_gone(json.loads(state.request)), event_id(POST, self._key, self._last + 1)))
         return True
 
     async def _probe(self) -> None:

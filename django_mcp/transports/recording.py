@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from django_mcp.events.call_streams import Chunk, Entry
+from django_mcp.transports.event_ids import POST, event_id
 
 ROW_AFTER = 0.2  # seconds that a call runs before others are told of it
 
@@ -84,7 +85,7 @@ class Recording:
     @property
     def start_id(self) -> str:
         """The id of the event that begins the stream."""
-        return f"p{self.key}.0"
+        return event_id(POST, self.key, 0)
 
     @property
     def is_running(self) -> bool:
@@ -95,20 +96,20 @@ class Recording:
         """The id of a message."""
         with self._lock:
             was_full = self._is_full
-            event_id = self._append(data)
+            own_id = self._append(data)
             is_full = self._is_full
             while self._size > self._room and len(self._messages) > 1:
                 self._size -= len(self._messages.popleft())
         if is_full and not was_full:
             self._ring()
-        return event_id
+        return own_id
 
     def end(self, data: bytes | None) -> str:
         """The id of the answer, if there is one. Whatever its size is, nothing is dropped for it."""
         with self._lock:
-            event_id = "" if data is None else self._append(data)
+            own_id = "" if data is None else self._append(data)
             self.ended_at = time.monotonic()
-        return event_id
+        return own_id
 
     def entry(self, now: float) -> Entry | None:
         """What the journal should write of it; ``None`` as long as there is nothing."""
@@ -148,4 +149,4 @@ class Recording:
         self._count += 1
         self._messages.append(data)
         self._size += len(data)
-        return f"p{self.key}.{self._count}"
+        return event_id(POST, self.key, self._count)
