@@ -19,14 +19,11 @@ from django_mcp.events.spans import Span
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError, session_not_found
 from django_mcp.protocol.notifications import Broadcast
 from django_mcp.running import run_store, write_store
-from django_mcp.server.call import SessionState, SessionWriter
+from django_mcp.server.call import SessionState
 from django_mcp.transports import sse
-from django_mcp.transports.event_ids import GET, Place, event_id, read_place
-from django_mcp.transports.exchange import HTTPExchange
-from django_mcp.transports.messages import Response
-from django_mcp.transports.shutdown import signal_hook
+from django_mcp.transports.event_ids import GET, Place, event_id
 from django_mcp.transports.stream_access import StreamAccess
-from django_mcp.transports.streams import Stream, open_streams
+from django_mcp.transports.streams import Stream
 from django_mcp.transports.upkeep import in_background, join, upkeep
 
 logger = logging.getLogger("django_mcp.http")
@@ -63,26 +60,20 @@ class GetStream:
         self._stream.end()
 
 
-async def open_stream(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response:
-    """LH-16, LH-24. Raises ``ProtocolError`` 503 where there are too many streams, or the log cannot be read."""
-    access = StreamAccess(exchange, session.revision, sessions)
-    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
+async def begin(stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:
+    """Make this the GET stream that *place* names, or else a new one (LH-16, LH-24).
+
+    Raises ``ProtocolError``: 404 where the session has just ended, 503 where the log cannot be read.
+    """
     here = await join(stream)
     try:
-        await _begin(here, stream, access, session, read_place(exchange.request.headers.get("last-event-id")))
+        await _begin(here, stream, access, session, place)
     except legacy.SessionGone:
-        stream.close()
         raise session_not_found() from None
     except TimeoutError:
-        stream.close()
         raise ProtocolError(
             INTERNAL_ERROR, "The event log cannot be read", status=503, headers=(("Retry-After", "1"),)
         ) from None
-    except BaseException:
-        stream.close()
-        raise
-    signal_hook.install(exchange.conf.shutdown_grace)
-    return Response(status=200, headers=sse.HEADERS, stream=stream)
 
 
 async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:

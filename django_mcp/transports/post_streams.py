@@ -20,16 +20,13 @@ from django_mcp.events.call_streams import Chunk, State
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.protocol.jsonrpc import encode, error_message
 from django_mcp.running import run_store, write_store
-from django_mcp.server.call import SessionState, SessionWriter
+from django_mcp.server.call import SessionState
 from django_mcp.transports import sse
-from django_mcp.transports.event_ids import POST, Place, event_id, read_place
-from django_mcp.transports.exchange import HTTPExchange, beginning_for
+from django_mcp.transports.event_ids import POST, Place, event_id
+from django_mcp.transports.exchange import beginning_for
 from django_mcp.transports.journal import BEAT, find_here, want_here
-from django_mcp.transports.messages import Response
 from django_mcp.transports.recording import age_of
-from django_mcp.transports.shutdown import signal_hook
-from django_mcp.transports.stream_access import StreamAccess
-from django_mcp.transports.streams import Stream, open_streams
+from django_mcp.transports.streams import Stream
 from django_mcp.transports.upkeep import in_background
 
 logger = logging.getLogger("django_mcp.http")
@@ -37,28 +34,22 @@ logger = logging.getLogger("django_mcp.http")
 PAUSES = (0.01, 0.1)  # seconds between two looks for what comes next: the shortest, and the longest
 # Seconds within which others are told of a call, however busy its worker is: until then nobody may know its id.
 KNOWN_WITHIN = 10.0
+AHEAD = 2.0  # seconds by which the clocks of other machines may be ahead
 SILENT = 4  # beats without a sign of life, after which a worker is taken for dead
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
 
-async def resume(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response | None:
-    """The rest of the stream, or ``None`` where the request names none that this session has (LH-27).
-
-    Raises ``ProtocolError`` 503 where there are too many streams.
-    """
-    place = read_place(exchange.request.headers.get("last-event-id"))
-    if place is None or place.kind != POST or not await _is_known(session.pk, place.stream):
-        return None
-    access = StreamAccess(exchange, session.revision, sessions)
-    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
-    begin = beginning_for(session.revision)
-    stream.put(sse.OPENED + begin(event_id(*place)))
-    signal_hook.install(exchange.conf.shutdown_grace)
+async def resume(stream: Stream, session: SessionState, place: Place | None) -> bool:
+    """Make this the rest of the call's stream that *place* names; false where this session has none such (LH-27)."""
+    if place is None or place.kind != POST or not await _is_known(stream, session.pk, place.stream):
+        return False
+    stream.put(sse.OPENED + beginning_for(session.revision)(event_id(*place)))
     in_background(stream.loop, Resumption(stream, session.pk, place).run())
-    return Response(status=200, headers=sse.HEADERS, stream=stream)
+    return True
 
 
-async def _is_known(session: int, key: str) -> bool:
+async def _is_known(stream: Stream, session: int, key: str) -> bool:
+    """Whether the session has such a call. One that has just begun may have no row yet."""
     pause, longest = PAUSES
     while True:
         own = find_here(key)
@@ -66,7 +57,7 @@ async def _is_known(session: int, key: str) -> bool:
             return own.session == session
         if await run_store(call_streams.find, session, key) is not None:
             return True
-        if abs(age_of(key)) > KNOWN_WITHIN:  # clocks of other machines may be ahead
+        if not (stream.is_open and -AHEAD <= age_of(key) <= KNOWN_WITHIN):
             return False
         await asyncio.sleep(pause)
         pause = min(2 * pause, longest)
