@@ -248,7 +248,7 @@ async def _open_stream(exchange: HTTPExchange) -> Response:
     # Counted before anything is looked for, so that made-up ids cost no more than their places.
     stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
     try:
-        if not await post_streams.resume(stream, session, place):
+        if not await post_streams.resume(stream, access, session, place):
             await get_streams.begin(stream, access, session, place)
     except BaseException:
         stream.close()

@@ -26,8 +26,9 @@ from django_mcp.transports.event_ids import POST, Place, event_id
 from django_mcp.transports.exchange import beginning_for
 from django_mcp.transports.journal import BEAT, find_here, want_here
 from django_mcp.transports.recording import age_of
+from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream
-from django_mcp.transports.upkeep import in_background
+from django_mcp.transports.upkeep import enter, in_background
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -39,12 +40,14 @@ SILENT = 4  # beats without a sign of life, after which a worker is taken for de
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
 
-async def resume(stream: Stream, session: SessionState, place: Place | None) -> bool:
+async def resume(stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> bool:
     """Make this the rest of the call's stream that *place* names; false where this session has none such (LH-27)."""
     if place is None or place.kind != POST or not await _is_known(stream, session.pk, place.stream):
         return False
+    resumption = Resumption(stream, access, session.pk, place)
+    await enter(stream, resumption)
     stream.put(sse.OPENED + beginning_for(session.revision)(event_id(*place)))
-    in_background(stream.loop, Resumption(stream, session.pk, place).run())
+    in_background(stream.loop, resumption.run())
     return True
 
 
@@ -66,7 +69,8 @@ async def _is_known(stream: Stream, session: int, key: str) -> bool:
 class Resumption:
     """One connection of a client that has come back."""
 
-    def __init__(self, stream: Stream, session: int, place: Place) -> None:
+    def __init__(self, stream: Stream, access: StreamAccess, session: int, place: Place) -> None:
+        self.access = access
         self._stream = stream
         self._session = session
         self._key = place.stream
@@ -77,6 +81,9 @@ class Resumption:
         self._beat: datetime | None = None
         self._silent_since = 0.0
         self._is_probed = False
+
+    def end(self) -> None:
+        self._stream.end()
 
     async def run(self) -> None:
         pause, longest = PAUSES

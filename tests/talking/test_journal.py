@@ -215,7 +215,7 @@ def test_a_worker_is_dead_when_it_could_say_something_and_does_not(clock):
     """On SQLite one writer keeps all others from writing."""
 
     async def steps():
-        resumption = Resumption(Mock(), 1, Place(POST, KEY, 0))
+        resumption = Resumption(Mock(), Mock(), 1, Place(POST, KEY, 0))
         states = [State("1", "", None, timezone.now() + timedelta(seconds=each)) for each in range(2)]
 
         async def is_orphaned(after, state=states[1]):
@@ -295,7 +295,7 @@ class TroubleTests(ResumeTestCase):
 
 def test_a_client_that_leaves_again_stops_the_replay():
     stream = Mock(drained=AsyncMock(side_effect=[True, False]))
-    resumption = Resumption(stream, 1, Place(POST, KEY, 0))
+    resumption = Resumption(stream, Mock(), 1, Place(POST, KEY, 0))
     asyncio.run(resumption._send(Chunk(1, 3, True, [b"1", b"2", b"3"])))
     assert stream.put.call_count == 1
     assert resumption._last == 1
