@@ -208,8 +208,10 @@ def find_here(key: str) -> Recording | None:
 def want_here(key: str) -> None:
     """May be called on any thread, for the calls of any process."""
     for journal in tuple(_journals.values()):
-        if journal.find(key) is not None:
+        recording = journal.find(key)
+        if recording is not None:
             journal.hear(key)
+            recording.ring_readers()  # of whom one is replaced
 
 
 def _hear(entry: LogEntry) -> None:

@@ -11,6 +11,7 @@ import json
 import logging
 import secrets
 import time
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import Error
@@ -25,6 +26,7 @@ from django_mcp.transports import sse
 from django_mcp.transports.event_ids import POST, Place, event_id
 from django_mcp.transports.exchange import beginning_for
 from django_mcp.transports.journal import BEAT, find_here, want_here
+from django_mcp.transports.outages import Outage
 from django_mcp.transports.recording import age_of
 from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream
@@ -32,7 +34,11 @@ from django_mcp.transports.upkeep import enter, in_background
 
 logger = logging.getLogger("django_mcp.http")
 
-PAUSES = (0.01, 0.1)  # seconds between two looks for what comes next: the shortest, and the longest
+# Seconds between two looks for what comes next: the shortest, and the longest. Each is a fifth longer than the one
+# before, so what comes after a silence is late by a sixth of that.
+PAUSES = (0.01, 0.5)
+GROWTH = 1.2
+WITH_BELL = 5.0  # the longest where the call runs in this process, which rings
 # Seconds within which others are told of a call, however busy its worker is: until then nobody may know its id.
 KNOWN_WITHIN = 10.0
 AHEAD = 2.0  # seconds by which the clocks of other machines may be ahead
@@ -53,7 +59,7 @@ async def resume(stream: Stream, access: StreamAccess, session: SessionState, pl
 
 async def _is_known(stream: Stream, session: int, key: str) -> bool:
     """Whether the session has such a call. One that has just begun may have no row yet."""
-    pause, longest = PAUSES
+    pause = PAUSES[0]
     while True:
         own = find_here(key)
         if own is not None:
@@ -63,7 +69,7 @@ async def _is_known(stream: Stream, session: int, key: str) -> bool:
         if not (stream.is_open and -AHEAD <= age_of(key) <= KNOWN_WITHIN):
             return False
         await asyncio.sleep(pause)
-        pause = min(2 * pause, longest)
+        pause = min(PAUSES[1], GROWTH * pause)
 
 
 class Resumption:
@@ -76,6 +82,8 @@ class Resumption:
         self._key = place.stream
         self._last = place.number
         self._name = secrets.token_hex(8)
+        self._recording = find_here(self._key)
+        self._bell = asyncio.Event()
         self._is_there = False
         self._claim: asyncio.Task[None] | None = None
         self._beat: datetime | None = None
@@ -86,31 +94,52 @@ class Resumption:
         self._stream.end()
 
     async def run(self) -> None:
-        pause, longest = PAUSES
+        if self._recording is not None:
+            self._recording.readers.add(self._ring)
         try:
-            while self._stream.is_open:
-                is_over, has_news = await self._look()
-                if is_over:
-                    break
-                if has_news:
-                    pause = PAUSES[0]
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, longest)
+            await self._read()
         except Exception:  # the client comes back once more
             logger.exception("A stream could not be resumed")
         finally:
+            if self._recording is not None:
+                self._recording.readers.discard(self._ring)
             if self._claim is not None:
                 self._claim.cancel()
             self._stream.end()
 
+    async def _read(self) -> None:
+        outage = Outage("What a call has sent cannot be read", "What a call has sent is read again")
+        longest = PAUSES[1] if self._recording is None else WITH_BELL
+        pause = PAUSES[0]
+        while self._stream.is_open:
+            self._bell.clear()
+            try:
+                is_over, has_news = await self._look()
+            except Error as error:
+                await asyncio.sleep(outage.goes_on(error))
+                continue
+            outage.is_over()
+            if is_over:
+                return
+            pause = PAUSES[0] if has_news else min(longest, GROWTH * pause)
+            await self._wait(pause)
+
+    async def _wait(self, pause: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._bell.wait()
+
+    def _ring(self) -> None:
+        """May be called on any thread."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._stream.loop.call_soon_threadsafe(self._bell.set)
+
     async def _look(self) -> tuple[bool, bool]:
-        """Whether there is nothing more to come, and whether something has."""
+        """Whether there is nothing more to come, and whether something has. Raises ``django.db.Error``."""
         is_claimed = self._claim is not None and self._claim.done()  # before what is read now
-        try:
-            state, chunks = await run_store(call_streams.read, self._session, self._key, self._last)
-        except Error as error:
-            logger.warning("What a call has sent cannot be read: %s", error)
-            return False, False
+        state, chunks = await run_store(call_streams.read, self._session, self._key, self._last)
+        if is_claimed and state is not None and state.resumer not in (self._name, ""):
+            return True, False  # the client has come back once more, and gets the rest there (LH-19)
         for chunk in chunks:
             await self._send(chunk)
             if chunk.is_final:
@@ -120,9 +149,8 @@ class Resumption:
         self._is_there = True
         if self._claim is None:
             self._claim = self._stream.loop.create_task(self._say_so())
-        # The client has come back once more, or is to do so.
-        is_replaced = is_claimed and state.resumer != self._name
-        if is_replaced or await self._is_orphaned(state):
+        is_sent_away = is_claimed and not state.resumer
+        if is_sent_away or await self._is_orphaned(state):
             return True, bool(chunks)
         return False, bool(chunks)
 
@@ -135,13 +163,14 @@ class Resumption:
 
     async def _say_so(self) -> None:
         """Tell the others who has come back. Waits as long as it takes: on SQLite the call may hold the only lock."""
+        outage = Outage("A stream is resumed, which others cannot be told", "Others were told of a resumed stream")
         while True:
             try:
                 await write_store(call_streams.claim, self._session, self._key, self._name)
             except Error as error:
-                logger.warning("A stream is resumed, and others could not be told: %s", error)
-                await asyncio.sleep(PAUSES[1])
+                await asyncio.sleep(outage.goes_on(error))
             else:
+                outage.is_over()
                 want_here(self._key)
                 return
 

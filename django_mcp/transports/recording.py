@@ -33,7 +33,7 @@ class Recording:
     ``room`` is how many bytes may wait for the journal, which is told by ``ring`` when half of them do. Where it
     cannot write, the oldest are dropped beyond that.
     ``on_saved`` is called once when all there is now has been written, ``on_wanted`` when a client has come back,
-    both in the loop.
+    both in the loop. ``readers`` are rung whenever who reads the rows may find something new.
     """
 
     __slots__ = (
@@ -53,6 +53,7 @@ class Recording:
         "on_saved",
         "on_wanted",
         "parts",
+        "readers",
         "request",
         "session",
     )
@@ -66,6 +67,7 @@ class Recording:
         self._ring = ring
         self.on_wanted = on_wanted
         self.on_saved: Callable[[], None] | None = None
+        self.readers: set[Callable[[], None]] = set()
         # The client does not get any more what is sent.
         self.is_broken = False
         # Everything is to be written whether it gets it or not.
@@ -140,6 +142,11 @@ class Recording:
                 self.on_saved = None
         if saved is not None:
             saved()
+        self.ring_readers()
+
+    def ring_readers(self) -> None:
+        for ring in tuple(self.readers):
+            ring()
 
     @property
     def _is_full(self) -> bool:
