@@ -23,6 +23,7 @@ from django_mcp.events.sessions import Connection, SessionStreams
 from django_mcp.events.tail import reader
 from django_mcp.protocol.notifications import RESOURCE_UPDATED, Broadcast
 from django_mcp.running import exchange, run_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.server.call import Call, Caller
 from django_mcp.server.catalogue import permitted
 
@@ -365,15 +366,9 @@ def broadcast_of(entry: Entry) -> Broadcast:
     return Broadcast(method, {"uri": entry.uri} if entry.kind == Kind.RESOURCE_UPDATED else None)
 
 
-_hubs: dict[asyncio.AbstractEventLoop, Hub] = {}
+_hubs = PerLoop(Hub)
 
 
 def hub() -> Hub:
     """The one of the running loop."""
-    loop = asyncio.get_running_loop()
-    found = _hubs.get(loop)
-    if found is None:
-        for ended in [one for one in _hubs if one.is_closed()]:
-            del _hubs[ended]
-        found = _hubs[loop] = Hub(loop)
-    return found
+    return _hubs.of(asyncio.get_running_loop())

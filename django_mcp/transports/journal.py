@@ -11,7 +11,6 @@ import logging
 import secrets
 import time
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from django.db import Error
 
@@ -20,6 +19,7 @@ from django_mcp.events.call_streams import Entry
 from django_mcp.events.kinds import Entry as LogEntry
 from django_mcp.events.kinds import Kind
 from django_mcp.running import write_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.running.threads import after_fork
 from django_mcp.transports.recording import Recording
 
@@ -182,14 +182,8 @@ async def _prune() -> None:
         logger.warning("Old streams of calls were not removed: %s", error)
 
 
-_journals: WeakKeyDictionary[asyncio.AbstractEventLoop, Journal] = WeakKeyDictionary()
-
-
-def journal_of(loop: asyncio.AbstractEventLoop) -> Journal:
-    found = _journals.get(loop)
-    if found is None:
-        found = _journals[loop] = Journal(loop)
-    return found
+_journals = PerLoop(Journal)
+journal_of = _journals.of
 
 
 def close_journals() -> None:

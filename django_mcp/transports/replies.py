@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.db import Error, connections
 
@@ -22,6 +21,7 @@ from django_mcp.pending import close_requests, open_requests, read_replies, take
 from django_mcp.protocol.errors import ABSENT
 from django_mcp.protocol.jsonrpc import Reply, notification_message
 from django_mcp.running import run_store, write_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.server.askers import GONE, TIMED_OUT, DirectAsker
 from django_mcp.server.call import Call, SessionState
 
@@ -33,8 +33,8 @@ LOOK_EVERY = 0.1  # seconds, unless somebody rings
 class Waiting:
     """The questions of one event loop that have no reply yet."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self._futures: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._rung = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -103,14 +103,11 @@ async def _begin(attention: Attention) -> None:
         logger.warning("Nobody can ring for replies yet: %s", error)
 
 
-_waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, Waiting] = WeakKeyDictionary()
+_waiting = PerLoop(Waiting)
 
 
 def waiting_here() -> Waiting:
-    loop = asyncio.get_running_loop()
-    if loop not in _waiting:
-        _waiting[loop] = Waiting()
-    return _waiting[loop]
+    return _waiting.of(asyncio.get_running_loop())
 
 
 async def receive_reply(session: SessionState, reply: Reply) -> None:
