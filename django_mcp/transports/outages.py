@@ -21,7 +21,7 @@ class Outage:
         """One more try has failed: how many seconds to wait before the next."""
         shortest, longest = PAUSES
         if not self._pause:
-            logger.warning("%s, and is tried again: %s", self._trouble, error)
+            logger.warning("%s, which is tried again: %s", self._trouble, error)
         self._pause = min(longest, 2 * self._pause or shortest)
         return self._pause
 

@@ -163,7 +163,7 @@ class Resumption:
 
     async def _say_so(self) -> None:
         """Tell the others who has come back. Waits as long as it takes: on SQLite the call may hold the only lock."""
-        outage = Outage("A stream is resumed, which others cannot be told", "Others were told of a resumed stream")
+        outage = Outage("Others cannot be told of a resumed stream", "Others were told of a resumed stream")
         while True:
             try:
                 await write_store(call_streams.claim, self._session, self._key, self._name)

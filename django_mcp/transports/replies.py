@@ -24,6 +24,7 @@ from django_mcp.running import run_store, write_store
 from django_mcp.running.loops import PerLoop
 from django_mcp.server.askers import GONE, TIMED_OUT, DirectAsker
 from django_mcp.server.call import Call, SessionState
+from django_mcp.transports.outages import Outage
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -59,29 +60,34 @@ class Waiting:
 
     async def _look(self) -> None:
         attention = Attention()
+        reading = Outage("Replies cannot be read", "Replies are read again")
+        hearing = Outage("Nobody can ring for replies", "Replies can be rung for again")
         silence = doorbells.on_ring(self.ring)
         try:
             while self._futures:
                 self._rung.clear()
-                await self._look_once()
+                pause = await self._look_once(reading)
                 # Who answers at once, as programs do, does not make this process listen for bells.
-                if not await self._rings() and not attention.is_held:
-                    await _begin(attention)
+                if not await self._rings(pause) and not attention.is_held:
+                    await _begin(attention, hearing)
         finally:
             silence()
             attention.end()
 
-    async def _look_once(self) -> None:
+    async def _look_once(self, outage: Outage) -> float:
+        """After how many seconds it is time for the next look."""
         refs = list(self._futures)
         try:
             self._hand_out(refs, await run_store(read_replies, refs))
-        except Error as error:  # the next look may succeed
-            logger.warning("Replies could not be read: %s", error)
+        except Error as error:
+            return outage.goes_on(error)
+        outage.is_over()
+        return mcp_settings().poll_interval or LOOK_EVERY
 
-    async def _rings(self) -> bool:
+    async def _rings(self, pause: float) -> bool:
         """Whether somebody rang before it was time to look anyway."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(mcp_settings().poll_interval or LOOK_EVERY):
+            async with asyncio.timeout(pause):
                 return await self._rung.wait()
         return False
 
@@ -96,11 +102,13 @@ class Waiting:
                 future.set_result(reply)
 
 
-async def _begin(attention: Attention) -> None:
+async def _begin(attention: Attention, outage: Outage) -> None:
     try:
         await run_store(attention.begin)
     except Error as error:  # without the bell of other processes, the next look finds the reply
-        logger.warning("Nobody can ring for replies yet: %s", error)
+        outage.goes_on(error)
+    else:
+        outage.is_over()
 
 
 _waiting = PerLoop(Waiting)

@@ -276,9 +276,9 @@ class TroubleTests(ResumeTestCase):
                 messages = await rest(again)
             assert progress(messages) == [1]
             assert [line.partition(":django_mcp.http:")[2] for line in logs.output] == [
-                "What a call has sent cannot be read, and is tried again: away",
+                "What a call has sent cannot be read, which is tried again: away",
                 "What a call has sent is read again",
-                "A stream is resumed, which others cannot be told, and is tried again: locked",
+                "Others cannot be told of a resumed stream, which is tried again: locked",
                 "Others were told of a resumed stream",
             ]
 

@@ -51,7 +51,7 @@ def test_an_outage_is_waited_for_ever_longer_and_told_once(caplog):
             assert [outage.goes_on(OperationalError("why")) for _ in range(7)] == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
             outage.is_over()
             outage.is_over()
-    assert caplog.messages == ["It is away, and is tried again: why", "It is back"] * 2
+    assert caplog.messages == ["It is away, which is tried again: why", "It is back"] * 2
 
 
 def test_who_waits_for_a_call_elsewhere_looks_ever_less_often():
