@@ -31,7 +31,6 @@ BATCH = 200  # calls a transaction
 BATCH_BYTES = 4 * 1024 * 1024  # of a transaction, unless one call alone has more
 LONGEST_PAUSE = 2.0  # seconds between two tries while the database is away
 GIVE_UP = 60.0  # seconds after its end for which a call that cannot be written is kept
-PRUNE_EVERY = 300.0
 
 
 class _Identity:
@@ -57,7 +56,6 @@ class Journal:
         self._rung = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._beaten = -BEAT
-        self._pruned = time.monotonic()
         self._pause = EVERY
         # The process is about to end, so a stream may end only when everything is written.
         self.is_closing = False
@@ -125,9 +123,6 @@ class Journal:
                 return
             if is_time:
                 self._beaten, is_time, watched = now, False, []
-        if now - self._pruned >= PRUNE_EVERY:
-            self._pruned = now
-            await _prune()
 
     def _batches(self, now: float) -> list[list[Entry]]:
         """What there is to write: one call at a time once something went wrong."""
@@ -173,13 +168,6 @@ class Journal:
                 self._recordings[entry.key] = recording
             else:
                 logger.warning("What a call has sent was given up")
-
-
-async def _prune() -> None:
-    try:
-        await write_store(call_streams.clear_streams)
-    except Error as error:
-        logger.warning("Old streams of calls were not removed: %s", error)
 
 
 _journals = PerLoop(Journal)

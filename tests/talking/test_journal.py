@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from itertools import chain, repeat
 from types import SimpleNamespace
 from unittest.mock import Mock, patch
 
@@ -100,26 +99,6 @@ class JournalTests(ResumeTestCase):
         assert [len(batch) for batch in own._batches(0.0)] == [1] * 5
         for coroutine in (call.args[0] for call in loop.create_task.call_args_list):
             coroutine.close()
-
-    def test_old_streams_are_removed_now_and_then(self):
-        async def scenario(site):
-            session = await site.session()
-            with (
-                patch.object(journal, "PRUNE_EVERY", -1.0),
-                patch.object(
-                    call_streams, "clear_streams", side_effect=chain([1, OperationalError("away")], repeat(1))
-                ),
-                self.assertLogs("django_mcp.http", "WARNING") as logs,
-            ):
-                script.say("a", 1)
-                stream = begin(session, "relay")
-                await until(lambda: logs.output)
-                script.say("a", None)
-                await rest(stream)
-                await written(ended=False)
-            assert "not removed: away" in logs.output[0]
-
-        self.play(scenario)
 
     def test_a_loop_that_has_ended_is_told_nothing(self):
         loop = asyncio.new_event_loop()
