@@ -110,6 +110,7 @@ class Hub:
             Kind.STREAM_CLOSED: self._mark_stale,
             Kind.SUBSCRIPTIONS_CHANGED: self._mark_stale,
             Kind.SESSION_CLOSED: self._end_session,
+            Kind.STREAMS_PARTED: self._part_streams,
             Kind.ACCESS_CHANGED: self._check_access,
             Kind.CATALOGUE_CHANGED: self._forget_verdicts,
         }
@@ -298,12 +299,17 @@ class Hub:
         self._mark_stale(entry)
         streams = self.sessions.get(entry.audience)
         if streams is not None:
-            streams.end_older(entry)
+            streams.end_before(entry.seq, entry.data["stream"])
 
     def _end_session(self, entry: Entry) -> None:
         streams = self.sessions.get(entry.audience)
         if streams is not None:
             streams.end()
+
+    def _part_streams(self, entry: Entry) -> None:
+        streams = self.sessions.get(entry.audience)
+        if streams is not None:
+            streams.end_before(entry.seq)
 
     def _forget_verdicts(self, entry: Entry) -> None:
         self._verdicts.clear()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import Mock
 
 from django.core.handlers.asgi import ASGIHandler
 
-from django_mcp.models import Worker
+import django_mcp
+from django_mcp.events.kinds import Kind
+from django_mcp.events.sessions import SessionStreams
+from django_mcp.events.spans import Span
+from django_mcp.models import Event, Worker
+from django_mcp.testing import MCPClient
 from django_mcp.transports.journal import journal_of
 from django_mcp.transports.shutdown import detached_exchanges
 from tests.events.streaming import FAST
+from tests.events.test_get_streams import changed
 
 from .resuming import ResumeTestCase, begin, progress, rest, until
-from .resuming_site import script
+from .resuming_site import resuming, script
 
 
 class PollingTests(ResumeTestCase):
@@ -100,3 +107,62 @@ class PollingTests(ResumeTestCase):
 
         self.play(scenario)
         assert not Worker.objects.exists()
+
+
+class StandaloneTests(ResumeTestCase):
+    """LH-09, LH-21: ``close_standalone_sse_stream``"""
+
+    def test_a_tool_sends_its_client_away_from_its_get_streams(self):
+        """Whichever worker has them, and the client comes back and loses nothing."""
+
+        async def scenario(site):
+            foreign, session = await site.session(), await site.session()
+            other = await foreign.get()
+            for tool in ("poll", "poll_awaited"):
+                stream = await session.get()
+                head = await stream.frame()
+                assert (await session.call("tools/call", name=tool))["result"]["content"][0]["text"] == "done"
+                await stream.ended()
+                assert (stream.is_complete, stream.waiting) == (True, [])
+                await django_mcp.anotify_tools_changed()
+                again = await session.get(head.id)
+                await django_mcp.anotify_tools_changed()
+                for each in (again, other):
+                    assert await each.messages(2) == [changed("tools")] * 2
+                again.hang_up()
+                await again.ended()
+            both = [await session.get(), await session.get()]
+            await session.call("tools/call", name="poll")
+            for stream in both:
+                await stream.ended()
+            assert not other.is_complete
+
+        self.play(scenario)
+
+    def test_clients_that_could_not_come_back_stay(self):
+        """And so do those of a call that fails, whose entries go with the rest."""
+
+        async def scenario(site):
+            for version, arguments in (("2025-06-18", {}), ("2025-11-25", {"fails": True})):
+                session = await site.session(version)
+                stream = await session.get()
+                await stream.begun()
+                await session.call("tools/call", name="poll", arguments=arguments)
+                await django_mcp.anotify_tools_changed()
+                assert await stream.message() == changed("tools")
+                assert not await Event.objects.filter(kind=Kind.STREAMS_PARTED).aexists()
+
+        self.play(scenario)
+
+    def test_who_has_come_back_meanwhile_is_not_sent_away_again(self):
+        """A worker may read the log late."""
+        older, newer = (Mock(span=Span("s", str(start), start)) for start in (5, 15))
+        streams = SessionStreams(1)
+        streams.connections = {"older": older, "newer": newer}
+        streams.end_before(10)
+        assert (older.end.called, newer.end.called) == (True, False)
+
+    def test_nothing_is_written_where_there_is_no_stream(self):
+        for one in (MCPClient(server=resuming, revision="2025-11-25"), MCPClient(server=resuming)):
+            assert one.call_tool("poll").text == "done"
+        assert not Event.objects.exists()
