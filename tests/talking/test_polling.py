@@ -164,5 +164,6 @@ class StandaloneTests(ResumeTestCase):
 
     def test_nothing_is_written_where_there_is_no_stream(self):
         for one in (MCPClient(server=resuming, revision="2025-11-25"), MCPClient(server=resuming)):
-            assert one.call_tool("poll").text == "done"
+            for name in ("poll", "poll_awaited"):
+                assert one.call_tool(name).text == "done"
         assert not Event.objects.exists()
