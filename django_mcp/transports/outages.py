@@ -17,16 +17,16 @@ class Outage:
         self._relief = relief
         self._pause = 0.0
 
-    def goes_on(self, error: Exception) -> float:
-        """One more try has failed: how many seconds to wait before the next."""
+    def failed(self, error: Exception) -> float:
+        """How many seconds to wait before the next try."""
         shortest, longest = PAUSES
         if not self._pause:
             logger.warning("%s, which is tried again: %s", self._trouble, error)
         self._pause = min(longest, 2 * self._pause or shortest)
         return self._pause
 
-    def is_over(self) -> None:
-        """Harmless where there was none."""
+    def succeeded(self) -> None:
+        """Harmless where nothing had failed."""
         if self._pause:
             logger.info("%s", self._relief)
         self._pause = 0.0

@@ -116,9 +116,9 @@ class Resumption:
             try:
                 is_over, has_news = await self._look()
             except Error as error:
-                await asyncio.sleep(outage.goes_on(error))
+                await asyncio.sleep(outage.failed(error))
                 continue
-            outage.is_over()
+            outage.succeeded()
             if is_over:
                 return
             pause = PAUSES[0] if has_news else min(longest, GROWTH * pause)
@@ -168,9 +168,9 @@ class Resumption:
             try:
                 await write_store(call_streams.claim, self._session, self._key, self._name)
             except Error as error:
-                await asyncio.sleep(outage.goes_on(error))
+                await asyncio.sleep(outage.failed(error))
             else:
-                outage.is_over()
+                outage.succeeded()
                 want_here(self._key)
                 return
 

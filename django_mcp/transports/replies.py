@@ -80,8 +80,8 @@ class Waiting:
         try:
             self._hand_out(refs, await run_store(read_replies, refs))
         except Error as error:
-            return outage.goes_on(error)
-        outage.is_over()
+            return outage.failed(error)
+        outage.succeeded()
         return mcp_settings().poll_interval or LOOK_EVERY
 
     async def _rings(self, pause: float) -> bool:
@@ -106,9 +106,9 @@ async def _begin(attention: Attention, outage: Outage) -> None:
     try:
         await run_store(attention.begin)
     except Error as error:  # without the bell of other processes, the next look finds the reply
-        outage.goes_on(error)
+        outage.failed(error)
     else:
-        outage.is_over()
+        outage.succeeded()
 
 
 _waiting = PerLoop(Waiting)

@@ -48,9 +48,9 @@ def test_an_outage_is_waited_for_ever_longer_and_told_once(caplog):
     outage = outages.Outage("It is away", "It is back")
     with caplog.at_level("INFO", "django_mcp.http"):
         for _ in range(2):
-            assert [outage.goes_on(OperationalError("why")) for _ in range(7)] == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
-            outage.is_over()
-            outage.is_over()
+            assert [outage.failed(OperationalError("why")) for _ in range(7)] == [0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+            outage.succeeded()
+            outage.succeeded()
     assert caplog.messages == ["It is away, which is tried again: why", "It is back"] * 2
 
 
