@@ -18,6 +18,7 @@ from django_mcp.servers import MCPServer, default_server
 from django_mcp.transports import http
 from django_mcp.transports.exchange import HTTPExchange
 from django_mcp.transports.messages import Frames, HeaderPairs, HTTPRequest, Response
+from django_mcp.transports.outbound import AnswerStream
 from django_mcp.transports.scope import make_request_from
 from django_mcp.transports.shutdown import attached_exchanges, signal_hook
 from django_mcp.transports.streams import Receive, Send, start_task
@@ -100,11 +101,11 @@ class Running:
         await deliver(response, self._send)
         return None
 
-    def start_stream(self, response: Response) -> None:
-        assert response.stream is not None  # noqa: S101 - narrows the type
-        steps = stream(_raw_headers(response), response.stream, self._receive, self._send)
-        self._streaming = self.loop.create_task(steps)
-        self._streaming.add_done_callback(_forget)
+    def start_stream(self, frames: AnswerStream) -> None:
+        if self._streaming is None and not self.exchange.hung_up:
+            headers = _raw_headers(self.exchange.streamed(frames))
+            self._streaming = self.loop.create_task(stream(headers, frames, self._receive, self._send))
+            self._streaming.add_done_callback(_forget)
 
     def leave(self) -> None:
         self.exchange.hang_up(self.task)

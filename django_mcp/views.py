@@ -26,6 +26,7 @@ from django_mcp.servers import MCPServer
 from django_mcp.transports import http
 from django_mcp.transports.exchange import HTTPExchange
 from django_mcp.transports.messages import HTTPRequest, Response
+from django_mcp.transports.outbound import AnswerStream
 from django_mcp.transports.shutdown import attached_exchanges, signal_hook
 
 # A function that is marked as a coroutine function in the way of this Python; ``Endpoint`` shows its marks.
@@ -101,23 +102,23 @@ class Shelter:
         self.loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[Response] = self.loop.create_future()
         exchange.door = self
-        self._task = asyncio.create_task(steps)
-        self._task.add_done_callback(self._settle)
-        attached_exchanges.add(self._task)
+        self.task = asyncio.create_task(steps)
+        self.task.add_done_callback(self._settle)
+        attached_exchanges.add(self.task)
         signal_hook.install(exchange.conf.shutdown_grace)
 
-    def start_stream(self, response: Response) -> None:
+    def start_stream(self, frames: AnswerStream) -> None:
         if not self._answer.done():
-            self._answer.set_result(response)
+            self._answer.set_result(self._exchange.streamed(frames))
 
     def leave(self) -> None:
-        self._exchange.hang_up(self._task)
+        self._exchange.hang_up(self.task)
 
     async def answer(self) -> Response:
         try:
             return await self._answer
         except asyncio.CancelledError:
-            if self._task.cancelled() and not _is_cancelled():  # by the end of this process
+            if self.task.cancelled() and not _is_cancelled():  # by the end of this process
                 return self._exchange.cut_short()
             self.leave()
             raise

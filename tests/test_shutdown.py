@@ -13,7 +13,7 @@ from asgiref.sync import async_to_sync
 from django_mcp.conf import mcp_settings
 from django_mcp.transports import shutdown
 from django_mcp.transports.shutdown import DetachedExchanges, SignalHook, call_previous, detached_exchanges
-from django_mcp.transports.streams import open_streams
+from django_mcp.transports.streams import current_task, open_streams
 
 
 @pytest.fixture
@@ -115,7 +115,8 @@ def test_detached_calls_end_with_the_process():
         detached = DetachedExchanges()
         task = asyncio.create_task(asyncio.Event().wait())
         assert detached.adopt(task, 1)
-        assert not detached.adopt(task, 1)
+        assert detached.adopt(task, 1)  # counted already
+        assert not detached.adopt(current_task(), 1)
         detached.cancel_all()
         await detached.drain(5)
         assert task.cancelled()

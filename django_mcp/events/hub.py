@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from django.db import Error
 
@@ -23,12 +23,14 @@ from django_mcp.events.sessions import Connection, SessionStreams
 from django_mcp.events.tail import reader
 from django_mcp.protocol.notifications import RESOURCE_UPDATED, Broadcast
 from django_mcp.running import exchange, run_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.server.call import Call, Caller
 from django_mcp.server.catalogue import permitted
 
 logger = logging.getLogger("django_mcp.events")
 
 T = TypeVar("T")
+G = TypeVar("G", bound="Guest")
 Topic = tuple[str, str]  # a kind, and the URI if it is about one
 
 AT_A_TIME = 100  # streams, before others of the loop get their turn
@@ -66,19 +68,23 @@ class Access(Protocol):
         """A request of this caller, for permissions to look at."""
 
 
-class Listener(Protocol):
-    """Something that hears of topics: a stream, or the streams of a session."""
+class Guest(Protocol):
+    """Something that ends when its credentials do."""
 
     @property
     def access(self) -> Access: ...
+
+    def end(self) -> None: ...
+
+
+class Listener(Guest, Protocol):
+    """Something that hears of topics besides: a stream, or the streams of a session."""
 
     def topics(self) -> Iterable[Topic]: ...
 
     def wants(self, entry: Entry) -> bool: ...
 
     def put(self, entry: Entry, broadcast: Broadcast) -> None: ...
-
-    def end(self) -> None: ...
 
 
 class Hub:
@@ -93,7 +99,7 @@ class Hub:
         self._is_attached = False
         self._life: AsyncGenerator[None, None] | None = None
         self._index: dict[Topic, dict[Listener, None]] = {}
-        self._topics: dict[Listener, tuple[Topic, ...]] = {}
+        self._topics: dict[Guest, tuple[Topic, ...]] = {}
         self._stale: set[SessionStreams] = set()
         self._queue: deque[Sequence[Entry]] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -104,6 +110,7 @@ class Hub:
             Kind.STREAM_CLOSED: self._mark_stale,
             Kind.SUBSCRIPTIONS_CHANGED: self._mark_stale,
             Kind.SESSION_CLOSED: self._end_session,
+            Kind.STREAMS_PARTED: self._part_streams,
             Kind.ACCESS_CHANGED: self._check_access,
             Kind.CATALOGUE_CHANGED: self._forget_verdicts,
         }
@@ -139,6 +146,10 @@ class Hub:
         finally:
             reader.detach(self._take)
 
+    def admit(self, guest: Guest) -> None:
+        """It hears of nothing, unless it is added as well."""
+        self._topics[guest] = ()
+
     def add(self, listener: Listener) -> None:
         """From now on it hears of its topics. Again, after these have changed."""
         self.discard(listener)
@@ -146,10 +157,10 @@ class Hub:
         for topic in topics:
             self._index.setdefault(topic, {})[listener] = None
 
-    def discard(self, listener: Listener) -> None:
-        for topic in self._topics.pop(listener, ()):
+    def discard(self, guest: Guest) -> None:
+        for topic in self._topics.pop(guest, ()):
             listeners = self._index[topic]
-            del listeners[listener]
+            del listeners[cast("Listener", guest)]  # nobody else has topics
             if not listeners:
                 del self._index[topic]
 
@@ -288,12 +299,17 @@ class Hub:
         self._mark_stale(entry)
         streams = self.sessions.get(entry.audience)
         if streams is not None:
-            streams.end_older(entry)
+            streams.end_before(entry.seq, entry.data["stream"])
 
     def _end_session(self, entry: Entry) -> None:
         streams = self.sessions.get(entry.audience)
         if streams is not None:
             streams.end()
+
+    def _part_streams(self, entry: Entry) -> None:
+        streams = self.sessions.get(entry.audience)
+        if streams is not None:
+            streams.end_before(entry.seq)
 
     def _forget_verdicts(self, entry: Entry) -> None:
         self._verdicts.clear()
@@ -309,18 +325,18 @@ class Hub:
                 _end(group)
 
 
-def _by_access(listeners: Iterable[Listener]) -> list[tuple[Access, list[Listener]]]:
-    """Taken at once, since listeners come and go while one is asked about."""
-    groups: dict[Hashable, tuple[Access, list[Listener]]] = {}
-    for listener in listeners:
-        access = listener.access
-        groups.setdefault(access.key, (access, []))[1].append(listener)
+def _by_access(guests: Iterable[G]) -> list[tuple[Access, list[G]]]:
+    """Taken at once, since they come and go while one is asked about."""
+    groups: dict[Hashable, tuple[Access, list[G]]] = {}
+    for guest in guests:
+        access = guest.access
+        groups.setdefault(access.key, (access, []))[1].append(guest)
     return list(groups.values())
 
 
-def _end(listeners: Iterable[Listener]) -> None:
-    for listener in listeners:
-        listener.end()
+def _end(guests: Iterable[Guest]) -> None:
+    for guest in guests:
+        guest.end()
 
 
 async def _identify(access: Access) -> Caller | None:
@@ -356,15 +372,9 @@ def broadcast_of(entry: Entry) -> Broadcast:
     return Broadcast(method, {"uri": entry.uri} if entry.kind == Kind.RESOURCE_UPDATED else None)
 
 
-_hubs: dict[asyncio.AbstractEventLoop, Hub] = {}
+_hubs = PerLoop(Hub)
 
 
 def hub() -> Hub:
     """The one of the running loop."""
-    loop = asyncio.get_running_loop()
-    found = _hubs.get(loop)
-    if found is None:
-        for ended in [one for one in _hubs if one.is_closed()]:
-            del _hubs[ended]
-        found = _hubs[loop] = Hub(loop)
-    return found
+    return _hubs.of(asyncio.get_running_loop())

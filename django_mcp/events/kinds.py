@@ -18,6 +18,7 @@ class Kind(StrEnum):
     ACCESS_CHANGED = "access.changed"
     # Of one session, which is the audience.
     SESSION_CLOSED = "session.closed"
+    STREAMS_PARTED = "session.parted"
     SUBSCRIPTIONS_CHANGED = "session.subscriptions"
     STREAM_OPENED = "stream.opened"
     STREAM_CLOSED = "stream.closed"

@@ -110,6 +110,11 @@ def announce_end(session: int) -> None:
     _announce(Kind.SESSION_CLOSED, session)
 
 
+def announce_parting(session: int) -> None:
+    """End them likewise, for a client that comes back to them."""
+    _announce(Kind.STREAMS_PARTED, session)
+
+
 def announce_initialized(session: int) -> None:
     """Let the streams that were opened too early begin; to be called after the row says so."""
     _announce(Kind.SUBSCRIPTIONS_CHANGED, session)

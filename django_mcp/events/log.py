@@ -44,13 +44,13 @@ def append_all(events: Iterable[dict[str, Any]]) -> None:
     alias = log_alias()
     connection = connections[alias]
     waiting = _waiting_on(connection)
-    fresh = {key: event for event in events if not waiting.holds(key := _key(event))}
+    fresh = {key: event for event in events if not waiting.holds(connection, key := _key(event))}
     rows = iter([Event(**event) for event in fresh.values()])
     while batch := list(islice(rows, PAGE)):
         Event.objects.using(alias).bulk_create(batch)
     if connection.in_atomic_block:
         for key in fresh:
-            waiting.add(key)
+            waiting.add(connection, key)
     elif fresh and connection.get_autocommit():  # committed already, so they are numbered together
         waiting.finish()
     # Otherwise the site commits by hand, and a reader numbers what it finds.
@@ -76,32 +76,31 @@ class _Waiting:
     """The events of one connection that wait for their commit, each with its ``on_commit`` hook.
 
     Every event has a hook, since a savepoint that is rolled back takes its hooks along; the first one
-    that survives numbers the events of all.
+    that survives numbers the events of all. The connection is not kept, which goes with its thread.
     """
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, alias: str) -> None:
+        self._alias = alias
         self._hooks: dict[Key, _Hook] = {}
 
-    def holds(self, key: Key) -> bool:
+    def holds(self, connection: Any, key: Key) -> bool:
         hook = self._hooks.get(key)
-        return hook is not None and any(known is hook for _, known, *_ in reversed(self._connection.run_on_commit))
+        return hook is not None and any(known is hook for _, known, *_ in reversed(connection.run_on_commit))
 
-    def add(self, key: Key) -> None:
-        if not self._connection.run_on_commit:  # those of a transaction that was rolled back
+    def add(self, connection: Any, key: Key) -> None:
+        if not connection.run_on_commit:  # those of a transaction that was rolled back
             self._hooks.clear()
         hook = self._hooks[key] = _Hook(self)
-        self._connection.on_commit(hook, robust=True)
+        connection.on_commit(hook, robust=True)
 
     def finish(self) -> None:
         for hook in self._hooks.values():
             hook.is_done = True
         self._hooks.clear()
-        alias = self._connection.alias
         try:
-            number_waiting(alias)
+            number_waiting(self._alias)
         except Error as error:  # the events are committed, so whoever reads next numbers them
-            logger.warning("Events on %r are not numbered yet: %s", alias, error)
+            logger.warning("Events on %r are not numbered yet: %s", self._alias, error)
 
 
 class _Hook:
@@ -120,7 +119,7 @@ _connections: WeakKeyDictionary[Any, _Waiting] = WeakKeyDictionary()
 def _waiting_on(connection: Any) -> _Waiting:
     found = _connections.get(connection)
     if found is None:
-        found = _connections[connection] = _Waiting(connection)
+        found = _connections[connection] = _Waiting(connection.alias)
     return found
 
 

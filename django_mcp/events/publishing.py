@@ -11,7 +11,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from django_mcp.events import log
+from django_mcp.events import legacy, log
 from django_mcp.events.kinds import Kind
 
 MAX_URI = 2048
@@ -39,6 +39,16 @@ def notify_prompts_changed(*, server: Any = None) -> None:
 def notify_resources_changed(*, server: Any = None) -> None:
     """The list of resources or of resource templates changed."""
     log.append(Kind.RESOURCES_CHANGED, server=name_of(server))
+
+
+def close_streams(session: int) -> None:
+    """Have the client of a session leave its GET streams, wherever they are, and come back to them."""
+    legacy.announce_parting(session)
+
+
+async def aclose_streams(session: int) -> None:
+    """``close_streams`` for async code."""
+    await sync_to_async(close_streams)(session)
 
 
 async def anotify_resource_updated(uri: str, *, server: Any = None) -> None:

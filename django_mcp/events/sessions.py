@@ -59,10 +59,10 @@ class SessionStreams:
         for connection in list(self.connections.values()):
             connection.end()
 
-    def end_older(self, opened: Entry) -> None:
-        """A stream was resumed, here or elsewhere: what it had before is over."""
+    def end_before(self, seq: int, stream: str | None = None) -> None:
+        """What was opened before this number is over: of one stream, which was resumed, or of all."""
         for connection in list(self.connections.values()):
-            if connection.span.stream == opened.data["stream"] and connection.span.start < opened.seq:
+            if connection.span.start < seq and stream in (None, connection.span.stream):
                 connection.end()
 
     def _owner(self, entry: Entry) -> Connection | None:

@@ -7,7 +7,6 @@ and whenever a doorbell rings. When the database is away it tries again and goes
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,9 +15,10 @@ from typing import Any
 from django.db import Error, connections
 
 from django_mcp.conf import mcp_settings
-from django_mcp.events import call_streams, doorbells, log
+from django_mcp.events import doorbells, log
 from django_mcp.events.kinds import Entry
 from django_mcp.events.numbering import log_alias, number_at_leisure
+from django_mcp.events.retention import retention
 from django_mcp.running.threads import after_fork
 
 logger = logging.getLogger("django_mcp.events")
@@ -31,7 +31,6 @@ POLL = {"sqlite": 0.1}
 POLL_ELSEWHERE = 0.25
 _BACK_OFF = (0.1, 2.0)
 _HOLE = (0.002, 0.05)
-_PRUNE_EVERY = 300.0
 _RING = "django_mcp.events"
 
 
@@ -105,7 +104,6 @@ class _Run:
         self._is_over = False
         self._missing_since: float | None = None
         self._is_unfinished = False
-        self._pruned = time.monotonic() + random.uniform(0, _PRUNE_EVERY)  # noqa: S311 - not all at once
         self._thread = threading.Thread(target=self._work, name="mcp-events", daemon=True)
         self._thread.start()
 
@@ -168,7 +166,7 @@ class _Run:
                 self._hand_on(self, entries[:1])
             else:
                 self.cursor = head
-        self._prune_now_and_then()
+        retention.see_to()
         return None
 
     def _number(self, alias: str, head: int) -> int:
@@ -201,12 +199,6 @@ class _Run:
         logger.warning("Events after number %d are gone and were not delivered", self.cursor)
         self._missing_since = None
         return None
-
-    def _prune_now_and_then(self) -> None:
-        if time.monotonic() - self._pruned > _PRUNE_EVERY:
-            self._pruned = time.monotonic()
-            log.prune()
-            call_streams.clear_streams()
 
 
 class _Look:

@@ -178,6 +178,25 @@ class Context(Notifying, Asking, Injected, Mapping[str, Any], Generic[U]):
         """``notify_resources_changed`` for async functions."""
         await self._publisher.anotify_resources_changed(server=self.server)
 
+    def close_standalone_sse_stream(self) -> None:
+        """Let the client hang up the GET streams of its session and come back after two seconds, if the call succeeds.
+
+        It gets what happens meanwhile when it does. Does nothing where there is no such stream, or the client could
+        not come back to it: before 2025-11-25, in the modern era and over stdio (LH-09, LH-21, SEP-1699).
+        """
+        if (session := self._resumable_session) is not None:
+            self._publisher.close_streams(session.pk)
+
+    async def aclose_standalone_sse_stream(self) -> None:
+        """``close_standalone_sse_stream`` for async functions."""
+        if (session := self._resumable_session) is not None:
+            await self._publisher.aclose_streams(session.pk)
+
+    @property
+    def _resumable_session(self) -> SessionState | None:
+        session = self._call.session
+        return session if session is not None and session.revision.has_priming else None
+
     @property
     def _publisher(self) -> Any:
         return self._call.server.services.publisher

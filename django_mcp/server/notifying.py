@@ -107,8 +107,8 @@ class Notifying:
 
         What is sent from now on, and the answer, wait for the client, which asks for them after two seconds and
         then reads the stream again. Does nothing where a client cannot do that: before 2025-11-25, in the modern
-        era, where the answer is JSON, and over stdio (LH-09, SEP-1699). Raises ``CallCancelled`` once the call
-        was given up.
+        era, where the answer is JSON, and over stdio (LH-09, SEP-1699); nor while ``DETACHED_CALLS`` are without
+        their clients. Raises ``CallCancelled`` once the call was given up.
         """
         self.raise_if_cancelled()
         self._call.outbound.close_stream()

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 from django_mcp.auth.base import AuthRequest
 from django_mcp.events.log import RETRY
@@ -23,23 +23,11 @@ from django_mcp.servers import MCPServer
 from django_mcp.transports import sse
 from django_mcp.transports.language import language_of
 from django_mcp.transports.messages import EVENT_STREAM, JSON, HTTPRequest, Response, error_response, json_response
-from django_mcp.transports.outbound import AnswerStream, RecordedOutbound, StreamOutbound
+from django_mcp.transports.outbound import AnswerStream, Door, RecordedOutbound, StreamOutbound
 from django_mcp.transports.security import public_origin
 from django_mcp.transports.shutdown import detached_exchanges
 
 _opening = threading.Lock()
-
-
-class Door(Protocol):
-    """Where an exchange came in, as far as it can send before it has the answer."""
-
-    loop: asyncio.AbstractEventLoop
-
-    def start_stream(self, response: Response) -> None:
-        """Send this response beside the call that goes on."""
-
-    def leave(self) -> None:
-        """The client is gone, or is given up because it does not read."""
 
 
 class HTTPExchange:
@@ -51,7 +39,6 @@ class HTTPExchange:
 
     __slots__ = (
         "_is_settled",
-        "_is_streaming",
         "_outbound",
         "answered",
         "asked",
@@ -80,7 +67,6 @@ class HTTPExchange:
         self.door: Door | None = None
         self._outbound: StreamOutbound | None = None
         self._is_settled = False
-        self._is_streaming = False
 
     @property
     def can_stream(self) -> bool:
@@ -160,23 +146,17 @@ class HTTPExchange:
     def _new_outbound(self, door: Door) -> StreamOutbound:
         session = self.session
         if self.era is Era.MODERN or session is None or not session.revision.has_event_ids or not self.can_stream:
-            return StreamOutbound(self.conf, door.loop, start=self._start, leave=door.leave)
+            return StreamOutbound(self.conf, door)
         return RecordedOutbound(
             self.conf,
-            door.loop,
-            start=self._start,
-            leave=door.leave,
+            door,
             session=session.pk,
             request=json.dumps(self.asked),
             head=beginning_for(session.revision),
         )
 
-    def _start(self, stream: AnswerStream) -> None:
-        if not self._is_streaming and self.door is not None:
-            self._is_streaming = True
-            self.door.start_stream(self._streamed(stream))
-
-    def _streamed(self, stream: AnswerStream) -> Response:
+    def streamed(self, stream: AnswerStream) -> Response:
+        """The response of which this is the body."""
         return Response(status=200, headers=sse.HEADERS + self.cors, stream=stream)
 
     def settled(self, response: Response) -> Response:
@@ -187,8 +167,9 @@ class HTTPExchange:
             return response
         stream = self._outbound.stream
         self._outbound.finish(sse.data_of(response.body) if response.is_event_stream else response.body)
-        self._start(stream)
-        return self._streamed(stream)
+        if self.door is not None:
+            self.door.start_stream(stream)
+        return self.streamed(stream)
 
     def _origin(self) -> str | None:
         return public_origin(self.request, self.conf.public_url)
@@ -207,7 +188,7 @@ class HTTPExchange:
 
     def cancelled(self, request: Request) -> Response:
         """The end of a legacy call that its client cancelled; a stream ends without an answer (CAN-01)."""
-        if self._is_streaming or reply_type(self.request.headers.get("accept")) == EVENT_STREAM:
+        if self._outbound is not None or reply_type(self.request.headers.get("accept")) == EVENT_STREAM:
             return Response(status=200, headers=sse.HEADERS, body=sse.CANCELLED)
         return json_response(error_message(request.id, ProtocolError(REQUEST_CANCELLED, "Request cancelled")))
 
@@ -226,7 +207,7 @@ class HTTPExchange:
 
     def cut_off(self) -> None:
         """The call was cancelled by us: whoever reads its stream is told, now or when he comes back."""
-        if self._is_streaming or not self.hung_up:
+        if self._outbound is not None or not self.hung_up:
             self.settled(self.cut_short())
 
     def hang_up(self, task: asyncio.Task[Any]) -> None:
@@ -234,13 +215,10 @@ class HTTPExchange:
         if self.hung_up:
             return
         self.hung_up = True
-        was_parted = self._outbound is not None and self._outbound.stream.is_parted
         if self._outbound is not None:
             self._outbound.drop()
         goes_on = self.era is Era.LEGACY and not self.answered
-        if goes_on and was_parted:  # the call itself has sent it away
-            detached_exchanges.add(task)
-        elif not (goes_on and detached_exchanges.adopt(task, self.conf.detached_calls)):
+        if not (goes_on and detached_exchanges.adopt(task, self.conf.detached_calls)):
             if goes_on and self._is_recorded:
                 self.settled(self.cut_short("Too many calls go on without their clients"))
             task.cancel()

@@ -1,16 +1,13 @@
 """The GET streams of legacy sessions: ids, resumption, and use of the session for as long as one is open.
 
-An id names the stream and the number of the event: ``g<stream>.<number>`` (LH-22, LH-23). The ids of POST
-streams begin with another letter; those that name nothing this session has open a new stream (LH-27).
+Ids that name no stream of this session open a new one (LH-27).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from django.db import DatabaseError
 
@@ -22,30 +19,14 @@ from django_mcp.events.spans import Span
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError, session_not_found
 from django_mcp.protocol.notifications import Broadcast
 from django_mcp.running import run_store, write_store
-from django_mcp.server.call import SessionState, SessionWriter
+from django_mcp.server.call import SessionState
 from django_mcp.transports import sse
-from django_mcp.transports.exchange import HTTPExchange
-from django_mcp.transports.messages import Response
-from django_mcp.transports.shutdown import signal_hook
+from django_mcp.transports.event_ids import GET, Place, event_id
 from django_mcp.transports.stream_access import StreamAccess
-from django_mcp.transports.streams import Stream, open_streams
+from django_mcp.transports.streams import Stream
 from django_mcp.transports.upkeep import in_background, join, upkeep
 
 logger = logging.getLogger("django_mcp.http")
-
-_ID = re.compile(r"g([0-9a-f]{1,32})\.(\d{1,18})", re.ASCII)
-
-
-class Place(NamedTuple):
-    """Where a client was: its stream, and the last event it has seen."""
-
-    stream: str
-    seq: int
-
-
-def read_place(last_event_id: str | None) -> Place | None:
-    found = None if last_event_id is None else _ID.fullmatch(last_event_id)
-    return None if found is None else Place(found[1], int(found[2]))
 
 
 class GetStream:
@@ -61,7 +42,7 @@ class GetStream:
         self._held: list[bytes] | None = []
 
     def put(self, entry: Entry, broadcast: Broadcast) -> None:
-        frame = sse.event(broadcast.plain, f"g{self.span.stream}.{entry.seq}")
+        frame = sse.event(broadcast.plain, event_id(GET, self.span.stream, entry.seq))
         if self._held is None:
             self._stream.put(frame)
         else:
@@ -79,39 +60,34 @@ class GetStream:
         self._stream.end()
 
 
-async def open_stream(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response:
-    """LH-16, LH-24. Raises ``ProtocolError`` 503 where there are too many streams, or the log cannot be read."""
-    access = StreamAccess(exchange, session.revision, sessions)
-    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
+async def begin(stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:
+    """Make this the GET stream that *place* names, or else a new one (LH-16, LH-24).
+
+    Raises ``ProtocolError``: 404 where the session has just ended, 503 where the log cannot be read.
+    """
     here = await join(stream)
     try:
-        await _begin(here, stream, access, session, read_place(exchange.request.headers.get("last-event-id")))
+        await _begin(here, stream, access, session, place)
     except legacy.SessionGone:
-        stream.close()
         raise session_not_found() from None
     except TimeoutError:
-        stream.close()
         raise ProtocolError(
             INTERNAL_ERROR, "The event log cannot be read", status=503, headers=(("Retry-After", "1"),)
         ) from None
-    except BaseException:
-        stream.close()
-        raise
-    signal_hook.install(exchange.conf.shutdown_grace)
-    return Response(status=200, headers=sse.HEADERS, stream=stream)
 
 
 async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:
-    span, is_resumed = await write_store(legacy.open_span, session.pk, place.stream if place else None)
+    named = place.stream if place is not None and place.kind == GET else None
+    span, is_resumed = await write_store(legacy.open_span, session.pk, named)
     connection = GetStream(stream, access, span)
     # What lies between its own number and what this process has given out already is read from the log.
     connection.boundary = max(span.start, here.position)
     here.connect(session.pk, connection)
     upkeep.start(here)
     stream.on_close = partial(_close, here, session.pk, connection)
-    after = place.seq if place is not None and is_resumed else span.start
+    after = place.number if place is not None and is_resumed else span.start
     if session.revision.has_priming:
-        stream.put(sse.priming(f"g{span.stream}.{after}", RETRY))
+        stream.put(sse.priming(event_id(GET, span.stream, after), RETRY))
     else:
         stream.put(sse.OPENED + sse.interval(RETRY))
     missed: list[Entry] = []

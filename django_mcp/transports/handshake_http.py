@@ -37,12 +37,16 @@ from django_mcp.sessions import (
     open_session,
     set_log_level,
 )
-from django_mcp.transports import get_streams, post_streams, security
+from django_mcp.transports import get_streams, post_streams, security, sse
 from django_mcp.transports.cancellation import Cancellable, cancel_request
+from django_mcp.transports.event_ids import read_place
 from django_mcp.transports.exchange import HTTPExchange
 from django_mcp.transports.messages import EVENT_STREAM, Response
 from django_mcp.transports.replies import HTTP_ASKER, receive_reply
 from django_mcp.transports.session_use import InUse
+from django_mcp.transports.shutdown import signal_hook
+from django_mcp.transports.stream_access import StreamAccess
+from django_mcp.transports.streams import open_streams
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -233,13 +237,24 @@ async def _delete(exchange: HTTPExchange) -> Response:
 
 
 async def _open_stream(exchange: HTTPExchange) -> Response:
+    """LH-16, LH-24: the rest of the stream that the request names, or a new one."""
     if not exchange.can_stream:
         raise security.method_not_allowed("POST, DELETE, OPTIONS")
     if accepts(exchange.request.headers.get("accept"), EVENT_STREAM) <= 0:
         raise security.not_acceptable(EVENT_STREAM)
     session = require_session(exchange)
-    resumed = await post_streams.resume(exchange, session, stored_sessions)
-    return resumed or await get_streams.open_stream(exchange, session, stored_sessions)
+    access = StreamAccess(exchange, session.revision, stored_sessions)
+    place = read_place(exchange.request.headers.get("last-event-id"))
+    # Counted before anything is looked for, so that made-up ids cost no more than their places.
+    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
+    try:
+        if not await post_streams.resume(stream, access, session, place):
+            await get_streams.begin(stream, access, session, place)
+    except BaseException:
+        stream.close()
+        raise
+    signal_hook.install(exchange.conf.shutdown_grace)
+    return Response(status=200, headers=sse.HEADERS, stream=stream)
 
 
 class StoredSessions:

@@ -11,7 +11,6 @@ import logging
 import secrets
 import time
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from django.db import Error
 
@@ -20,6 +19,7 @@ from django_mcp.events.call_streams import Entry
 from django_mcp.events.kinds import Entry as LogEntry
 from django_mcp.events.kinds import Kind
 from django_mcp.running import write_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.running.threads import after_fork
 from django_mcp.transports.recording import Recording
 
@@ -31,7 +31,6 @@ BATCH = 200  # calls a transaction
 BATCH_BYTES = 4 * 1024 * 1024  # of a transaction, unless one call alone has more
 LONGEST_PAUSE = 2.0  # seconds between two tries while the database is away
 GIVE_UP = 60.0  # seconds after its end for which a call that cannot be written is kept
-PRUNE_EVERY = 300.0
 
 
 class _Identity:
@@ -57,7 +56,6 @@ class Journal:
         self._rung = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._beaten = -BEAT
-        self._pruned = time.monotonic()
         self._pause = EVERY
         # The process is about to end, so a stream may end only when everything is written.
         self.is_closing = False
@@ -125,9 +123,6 @@ class Journal:
                 return
             if is_time:
                 self._beaten, is_time, watched = now, False, []
-        if now - self._pruned >= PRUNE_EVERY:
-            self._pruned = now
-            await _prune()
 
     def _batches(self, now: float) -> list[list[Entry]]:
         """What there is to write: one call at a time once something went wrong."""
@@ -175,21 +170,8 @@ class Journal:
                 logger.warning("What a call has sent was given up")
 
 
-async def _prune() -> None:
-    try:
-        await write_store(call_streams.clear_streams)
-    except Error as error:
-        logger.warning("Old streams of calls were not removed: %s", error)
-
-
-_journals: WeakKeyDictionary[asyncio.AbstractEventLoop, Journal] = WeakKeyDictionary()
-
-
-def journal_of(loop: asyncio.AbstractEventLoop) -> Journal:
-    found = _journals.get(loop)
-    if found is None:
-        found = _journals[loop] = Journal(loop)
-    return found
+_journals = PerLoop(Journal)
+journal_of = _journals.of
 
 
 def close_journals() -> None:
@@ -208,8 +190,10 @@ def find_here(key: str) -> Recording | None:
 def want_here(key: str) -> None:
     """May be called on any thread, for the calls of any process."""
     for journal in tuple(_journals.values()):
-        if journal.find(key) is not None:
+        recording = journal.find(key)
+        if recording is not None:
             journal.hear(key)
+            recording.ring_readers()  # of whom one is replaced
 
 
 def _hear(entry: LogEntry) -> None:

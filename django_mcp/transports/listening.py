@@ -19,7 +19,7 @@ from django_mcp.transports.messages import EVENT_STREAM, Response
 from django_mcp.transports.shutdown import signal_hook
 from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream, open_streams
-from django_mcp.transports.upkeep import join, upkeep
+from django_mcp.transports.upkeep import enter
 
 
 def topics_of(wanted: Filter) -> Iterable[Topic]:
@@ -64,7 +64,8 @@ async def listen(exchange: HTTPExchange, call: Call, request_id: RequestId) -> R
     # First in line, before anything can be heard of (SUB-02, SUB-10).
     stream.put(sse.event(acknowledgement.tagged(subscription)))
     if wanted:
-        await _subscribe(Listening(stream, access, wanted, subscription), stream)
+        listening = Listening(stream, access, wanted, subscription)
+        (await enter(stream, listening)).add(listening)
         signal_hook.install(exchange.conf.shutdown_grace)
     else:
         stream.end()
@@ -73,15 +74,3 @@ async def listen(exchange: HTTPExchange, call: Call, request_id: RequestId) -> R
 
 def _farewell(access: StreamAccess) -> bytes:
     return sse.frame(result_message(access.request_id, closing_result(access.last_call(), access.request_id)))
-
-
-async def _subscribe(listening: Listening, stream: Stream) -> None:
-    here = await join(stream)
-
-    def leave() -> None:
-        here.discard(listening)
-        here.leave()
-
-    stream.on_close = leave
-    here.add(listening)
-    upkeep.start(here)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from django_mcp.conf import MCPSettings
 from django_mcp.protocol.jsonrpc import encode
@@ -24,6 +24,7 @@ from django_mcp.transports import sse, streams
 from django_mcp.transports.backlog import Backlog
 from django_mcp.transports.journal import journal_of
 from django_mcp.transports.recording import Recording
+from django_mcp.transports.shutdown import detached_exchanges
 from django_mcp.transports.streams import Receive, Send
 
 logger = logging.getLogger("django_mcp.http")
@@ -194,27 +195,33 @@ class AnswerStream:
             self._on_leave()
 
 
+class Door(Protocol):
+    """Where a call came in, as far as it can send before it has the answer. Its methods are called in its loop."""
+
+    loop: asyncio.AbstractEventLoop
+    task: asyncio.Task[Any]  # which answers the call
+
+    def start_stream(self, frames: AnswerStream) -> None:
+        """Send this beside the call that goes on. Harmless the second time, and when the client is gone."""
+
+    def leave(self) -> None:
+        """The client is gone, or is given up because it does not read."""
+
+
 class StreamOutbound(QueueingOutbound):
-    """Made with the first message, so a call that sends nothing is answered in JSON.
+    """Made with the first message, so a call that sends nothing is answered in JSON."""
 
-    ``start`` hands the stream to the door; ``leave`` tells that the client is gone or given up.
-    """
+    __slots__ = ("_door", "_putting", "stream")
 
-    __slots__ = ("_leave", "_putting", "stream")
-
-    def __init__(
-        self,
-        conf: MCPSettings,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        start: Callable[[AnswerStream], None],
-        leave: Callable[[], None],
-    ) -> None:
-        super().__init__(conf, loop)
-        self._leave = leave
+    def __init__(self, conf: MCPSettings, door: Door) -> None:
+        super().__init__(conf, door.loop)
+        self._door = door
         self._putting = threading.Lock()
-        self.stream = AnswerStream(loop, leave, conf.send_timeout)
-        loop.call_soon_threadsafe(start, self.stream)
+        self.stream = AnswerStream(door.loop, door.leave, conf.send_timeout)
+        door.loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._door.start_stream(self.stream)
 
     def _put(self, message: Message) -> Backlog | None:
         frame = sse.frame(message)
@@ -237,7 +244,7 @@ class StreamOutbound(QueueingOutbound):
 
     def _cut(self) -> None:
         self.drop()
-        self._leave()
+        self._door.leave()
 
 
 class RecordedOutbound(StreamOutbound):
@@ -249,30 +256,24 @@ class RecordedOutbound(StreamOutbound):
     __slots__ = ("_head", "_journal", "_recording")
 
     def __init__(
-        self,
-        conf: MCPSettings,
-        loop: asyncio.AbstractEventLoop,
-        *,
-        start: Callable[[AnswerStream], None],
-        leave: Callable[[], None],
-        session: int,
-        request: str,
-        head: Callable[[str], bytes],
+        self, conf: MCPSettings, door: Door, *, session: int, request: str, head: Callable[[str], bytes]
     ) -> None:
-        self._journal = journal = journal_of(loop)
-        self._recording = recording = Recording(
-            session, request, conf.stream_buffer, ring=journal.ring, on_wanted=self._hand_over
+        self._journal = journal_of(door.loop)
+        self._recording = Recording(
+            session, request, conf.stream_buffer, ring=self._journal.ring, on_wanted=self._hand_over
         )
-        self._head = head(recording.start_id)
+        self._head = head(self._recording.start_id)
+        super().__init__(conf, door)
 
-        def begin(stream: AnswerStream) -> None:
-            start(stream)
-            journal.follow(recording)
-
-        super().__init__(conf, loop, start=begin, leave=leave)
+    def _begin(self) -> None:
+        super()._begin()
+        self._journal.follow(self._recording)
 
     def close_stream(self) -> None:
-        """As soon as everything is written. Whoever reads it elsewhere by now is sent away likewise (LH-09)."""
+        """As soon as everything is written, unless too many calls go on without their clients then.
+
+        Whoever reads it elsewhere by now is sent away likewise (LH-09).
+        """
         recording = self._recording
         with self._putting:
             if self._is_closed:
@@ -332,6 +333,8 @@ class RecordedOutbound(StreamOutbound):
 
     def _part(self) -> None:
         """Everything is written, and what comes now will be."""
+        if not detached_exchanges.adopt(self._door.task, self._conf.detached_calls):
+            return
         with self._putting:
             self._recording.is_broken = True
         self.stream.part()

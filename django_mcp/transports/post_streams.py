@@ -1,7 +1,7 @@
 """The stream of a legacy call, for a client that comes back to it: at any worker, during the call and after it.
 
-An id names the stream and the number of the message: ``p<stream>.<number>`` (LH-22, LH-23, LH-26). What follows it
-is read from the rows that the call's own worker writes. Of several who come back the last one counts.
+What follows the last message that it has seen is read from the rows that the call's own worker writes (LH-26). Of
+several who come back the last one counts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import secrets
 import time
+from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db import Error
 
@@ -22,112 +21,125 @@ from django_mcp.events.call_streams import Chunk, State
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.protocol.jsonrpc import encode, error_message
 from django_mcp.running import run_store, write_store
-from django_mcp.server.call import SessionState, SessionWriter
+from django_mcp.server.call import SessionState
 from django_mcp.transports import sse
-from django_mcp.transports.exchange import HTTPExchange, beginning_for
+from django_mcp.transports.event_ids import POST, Place, event_id
+from django_mcp.transports.exchange import beginning_for
 from django_mcp.transports.journal import BEAT, find_here, want_here
-from django_mcp.transports.messages import Response
+from django_mcp.transports.outages import Outage
 from django_mcp.transports.recording import age_of
-from django_mcp.transports.shutdown import signal_hook
 from django_mcp.transports.stream_access import StreamAccess
-from django_mcp.transports.streams import Stream, open_streams
-from django_mcp.transports.upkeep import in_background
+from django_mcp.transports.streams import Stream
+from django_mcp.transports.upkeep import enter, in_background
 
 logger = logging.getLogger("django_mcp.http")
 
-PAUSES = (0.01, 0.1)  # seconds between two looks for what comes next: the shortest, and the longest
+# Seconds between two looks for what comes next: the shortest, and the longest. Each is a fifth longer than the one
+# before, so what comes after a silence is late by a sixth of that.
+PAUSES = (0.01, 0.5)
+GROWTH = 1.2
+WITH_BELL = 5.0  # the longest where the call runs in this process, which rings
 # Seconds within which others are told of a call, however busy its worker is: until then nobody may know its id.
 KNOWN_WITHIN = 10.0
+AHEAD = 2.0  # seconds by which the clocks of other machines may be ahead
 SILENT = 4  # beats without a sign of life, after which a worker is taken for dead
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
-_ID = re.compile(r"p([0-9a-f]{24})\.(\d{1,18})", re.ASCII)
+
+async def resume(stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> bool:
+    """Make this the rest of the call's stream that *place* names; false where this session has none such (LH-27)."""
+    if place is None or place.kind != POST or not await _is_known(stream, session.pk, place.stream):
+        return False
+    resumption = Resumption(stream, access, session.pk, place)
+    await enter(stream, resumption)
+    stream.put(sse.OPENED + beginning_for(session.revision)(event_id(*place)))
+    in_background(stream.loop, resumption.run())
+    return True
 
 
-class Place(NamedTuple):
-    """Where a client was: its stream, and the last message it has seen."""
-
-    stream: str
-    number: int
-
-
-def read_place(last_event_id: str | None) -> Place | None:
-    found = None if last_event_id is None else _ID.fullmatch(last_event_id)
-    return None if found is None else Place(found[1], int(found[2]))
-
-
-async def resume(exchange: HTTPExchange, session: SessionState, sessions: SessionWriter) -> Response | None:
-    """The rest of the stream, or ``None`` where the request names none that this session has (LH-27).
-
-    Raises ``ProtocolError`` 503 where there are too many streams.
-    """
-    place = read_place(exchange.request.headers.get("last-event-id"))
-    if place is None or not await _is_known(session.pk, place.stream):
-        return None
-    access = StreamAccess(exchange, session.revision, sessions)
-    stream = open_streams.open(session.principal, exchange.conf, expires=access.expires)
-    begin = beginning_for(session.revision)
-    stream.put(sse.OPENED + begin(f"p{place.stream}.{place.number}"))
-    signal_hook.install(exchange.conf.shutdown_grace)
-    in_background(stream.loop, Resumption(stream, session.pk, place).run())
-    return Response(status=200, headers=sse.HEADERS, stream=stream)
-
-
-async def _is_known(session: int, key: str) -> bool:
-    pause, longest = PAUSES
+async def _is_known(stream: Stream, session: int, key: str) -> bool:
+    """Whether the session has such a call. One that has just begun may have no row yet."""
+    pause = PAUSES[0]
     while True:
         own = find_here(key)
         if own is not None:
             return own.session == session
         if await run_store(call_streams.find, session, key) is not None:
             return True
-        if abs(age_of(key)) > KNOWN_WITHIN:  # clocks of other machines may be ahead
+        if not (stream.is_open and -AHEAD <= age_of(key) <= KNOWN_WITHIN):
             return False
         await asyncio.sleep(pause)
-        pause = min(2 * pause, longest)
+        pause = min(PAUSES[1], GROWTH * pause)
 
 
 class Resumption:
     """One connection of a client that has come back."""
 
-    def __init__(self, stream: Stream, session: int, place: Place) -> None:
+    def __init__(self, stream: Stream, access: StreamAccess, session: int, place: Place) -> None:
+        self.access = access
         self._stream = stream
         self._session = session
         self._key = place.stream
         self._last = place.number
         self._name = secrets.token_hex(8)
+        self._recording = find_here(self._key)
+        self._bell = asyncio.Event()
         self._is_there = False
         self._claim: asyncio.Task[None] | None = None
         self._beat: datetime | None = None
         self._silent_since = 0.0
         self._is_probed = False
 
+    def end(self) -> None:
+        self._stream.end()
+
     async def run(self) -> None:
-        pause, longest = PAUSES
+        if self._recording is not None:
+            self._recording.readers.add(self._ring)
         try:
-            while self._stream.is_open:
-                is_over, has_news = await self._look()
-                if is_over:
-                    break
-                if has_news:
-                    pause = PAUSES[0]
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, longest)
+            await self._read()
         except Exception:  # the client comes back once more
             logger.exception("A stream could not be resumed")
         finally:
+            if self._recording is not None:
+                self._recording.readers.discard(self._ring)
             if self._claim is not None:
                 self._claim.cancel()
             self._stream.end()
 
+    async def _read(self) -> None:
+        outage = Outage("What a call has sent cannot be read", "What a call has sent is read again")
+        longest = PAUSES[1] if self._recording is None else WITH_BELL
+        pause = PAUSES[0]
+        while self._stream.is_open:
+            self._bell.clear()
+            try:
+                is_over, has_news = await self._look()
+            except Error as error:
+                await asyncio.sleep(outage.failed(error))
+                continue
+            outage.succeeded()
+            if is_over:
+                return
+            pause = PAUSES[0] if has_news else min(longest, GROWTH * pause)
+            await self._wait(pause)
+
+    async def _wait(self, pause: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._bell.wait()
+
+    def _ring(self) -> None:
+        """May be called on any thread."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._stream.loop.call_soon_threadsafe(self._bell.set)
+
     async def _look(self) -> tuple[bool, bool]:
-        """Whether there is nothing more to come, and whether something has."""
+        """Whether there is nothing more to come, and whether something has. Raises ``django.db.Error``."""
         is_claimed = self._claim is not None and self._claim.done()  # before what is read now
-        try:
-            state, chunks = await run_store(call_streams.read, self._session, self._key, self._last)
-        except Error as error:
-            logger.warning("What a call has sent cannot be read: %s", error)
-            return False, False
+        state, chunks = await run_store(call_streams.read, self._session, self._key, self._last)
+        if is_claimed and state is not None and state.resumer not in (self._name, ""):
+            return True, False  # the client has come back once more, and gets the rest there (LH-19)
         for chunk in chunks:
             await self._send(chunk)
             if chunk.is_final:
@@ -137,9 +149,8 @@ class Resumption:
         self._is_there = True
         if self._claim is None:
             self._claim = self._stream.loop.create_task(self._say_so())
-        # The client has come back once more, or is to do so.
-        is_replaced = is_claimed and state.resumer != self._name
-        if is_replaced or await self._is_orphaned(state):
+        is_sent_away = is_claimed and not state.resumer
+        if is_sent_away or await self._is_orphaned(state):
             return True, bool(chunks)
         return False, bool(chunks)
 
@@ -147,18 +158,19 @@ class Resumption:
         for number, message in chunk.after(self._last):
             if not await self._stream.drained():
                 return
-            self._stream.put(sse.event(message, f"p{self._key}.{number}"))
+            self._stream.put(sse.event(message, event_id(POST, self._key, number)))
             self._last = number
 
     async def _say_so(self) -> None:
         """Tell the others who has come back. Waits as long as it takes: on SQLite the call may hold the only lock."""
+        outage = Outage("Others cannot be told of a resumed stream", "Others were told of a resumed stream")
         while True:
             try:
                 await write_store(call_streams.claim, self._session, self._key, self._name)
             except Error as error:
-                logger.warning("A stream is resumed, and others could not be told: %s", error)
-                await asyncio.sleep(PAUSES[1])
+                await asyncio.sleep(outage.failed(error))
             else:
+                outage.succeeded()
                 want_here(self._key)
                 return
 
@@ -172,7 +184,7 @@ class Resumption:
         if not self._is_probed:
             await self._probe()
             return False
-        self._stream.put(sse.event(_gone(json.loads(state.request)), f"p{self._key}.{self._last + 1}"))
+        self._stream.put(sse.event(_gone(json.loads(state.request)), event_id(POST, self._key, self._last + 1)))
         return True
 
     async def _probe(self) -> None:

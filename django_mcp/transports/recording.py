@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from django_mcp.events.call_streams import Chunk, Entry
+from django_mcp.transports.event_ids import POST, event_id
 
 ROW_AFTER = 0.2  # seconds that a call runs before others are told of it
 
@@ -32,7 +33,7 @@ class Recording:
     ``room`` is how many bytes may wait for the journal, which is told by ``ring`` when half of them do. Where it
     cannot write, the oldest are dropped beyond that.
     ``on_saved`` is called once when all there is now has been written, ``on_wanted`` when a client has come back,
-    both in the loop.
+    both in the loop. ``readers`` are rung whenever who reads the rows may find something new.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Recording:
         "on_saved",
         "on_wanted",
         "parts",
+        "readers",
         "request",
         "session",
     )
@@ -65,6 +67,7 @@ class Recording:
         self._ring = ring
         self.on_wanted = on_wanted
         self.on_saved: Callable[[], None] | None = None
+        self.readers: set[Callable[[], None]] = set()
         # The client does not get any more what is sent.
         self.is_broken = False
         # Everything is to be written whether it gets it or not.
@@ -84,7 +87,7 @@ class Recording:
     @property
     def start_id(self) -> str:
         """The id of the event that begins the stream."""
-        return f"p{self.key}.0"
+        return event_id(POST, self.key, 0)
 
     @property
     def is_running(self) -> bool:
@@ -95,20 +98,20 @@ class Recording:
         """The id of a message."""
         with self._lock:
             was_full = self._is_full
-            event_id = self._append(data)
+            own_id = self._append(data)
             is_full = self._is_full
             while self._size > self._room and len(self._messages) > 1:
                 self._size -= len(self._messages.popleft())
         if is_full and not was_full:
             self._ring()
-        return event_id
+        return own_id
 
     def end(self, data: bytes | None) -> str:
         """The id of the answer, if there is one. Whatever its size is, nothing is dropped for it."""
         with self._lock:
-            event_id = "" if data is None else self._append(data)
+            own_id = "" if data is None else self._append(data)
             self.ended_at = time.monotonic()
-        return event_id
+        return own_id
 
     def entry(self, now: float) -> Entry | None:
         """What the journal should write of it; ``None`` as long as there is nothing."""
@@ -139,6 +142,11 @@ class Recording:
                 self.on_saved = None
         if saved is not None:
             saved()
+        self.ring_readers()
+
+    def ring_readers(self) -> None:
+        for ring in tuple(self.readers):
+            ring()
 
     @property
     def _is_full(self) -> bool:
@@ -148,4 +156,4 @@ class Recording:
         self._count += 1
         self._messages.append(data)
         self._size += len(data)
-        return f"p{self.key}.{self._count}"
+        return event_id(POST, self.key, self._count)

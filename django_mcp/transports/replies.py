@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.db import Error, connections
 
@@ -22,8 +21,10 @@ from django_mcp.pending import close_requests, open_requests, read_replies, take
 from django_mcp.protocol.errors import ABSENT
 from django_mcp.protocol.jsonrpc import Reply, notification_message
 from django_mcp.running import run_store, write_store
+from django_mcp.running.loops import PerLoop
 from django_mcp.server.askers import GONE, TIMED_OUT, DirectAsker
 from django_mcp.server.call import Call, SessionState
+from django_mcp.transports.outages import Outage
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -33,8 +34,8 @@ LOOK_EVERY = 0.1  # seconds, unless somebody rings
 class Waiting:
     """The questions of one event loop that have no reply yet."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self._futures: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._rung = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -59,29 +60,34 @@ class Waiting:
 
     async def _look(self) -> None:
         attention = Attention()
+        reading = Outage("Replies cannot be read", "Replies are read again")
+        hearing = Outage("Nobody can ring for replies", "Replies can be rung for again")
         silence = doorbells.on_ring(self.ring)
         try:
             while self._futures:
                 self._rung.clear()
-                await self._look_once()
+                pause = await self._look_once(reading)
                 # Who answers at once, as programs do, does not make this process listen for bells.
-                if not await self._rings() and not attention.is_held:
-                    await _begin(attention)
+                if not await self._rings(pause) and not attention.is_held:
+                    await _begin(attention, hearing)
         finally:
             silence()
             attention.end()
 
-    async def _look_once(self) -> None:
+    async def _look_once(self, outage: Outage) -> float:
+        """After how many seconds it is time for the next look."""
         refs = list(self._futures)
         try:
             self._hand_out(refs, await run_store(read_replies, refs))
-        except Error as error:  # the next look may succeed
-            logger.warning("Replies could not be read: %s", error)
+        except Error as error:
+            return outage.failed(error)
+        outage.succeeded()
+        return mcp_settings().poll_interval or LOOK_EVERY
 
-    async def _rings(self) -> bool:
+    async def _rings(self, pause: float) -> bool:
         """Whether somebody rang before it was time to look anyway."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(mcp_settings().poll_interval or LOOK_EVERY):
+            async with asyncio.timeout(pause):
                 return await self._rung.wait()
         return False
 
@@ -96,21 +102,20 @@ class Waiting:
                 future.set_result(reply)
 
 
-async def _begin(attention: Attention) -> None:
+async def _begin(attention: Attention, outage: Outage) -> None:
     try:
         await run_store(attention.begin)
     except Error as error:  # without the bell of other processes, the next look finds the reply
-        logger.warning("Nobody can ring for replies yet: %s", error)
+        outage.failed(error)
+    else:
+        outage.succeeded()
 
 
-_waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, Waiting] = WeakKeyDictionary()
+_waiting = PerLoop(Waiting)
 
 
 def waiting_here() -> Waiting:
-    loop = asyncio.get_running_loop()
-    if loop not in _waiting:
-        _waiting[loop] = Waiting()
-    return _waiting[loop]
+    return _waiting.of(asyncio.get_running_loop())
 
 
 async def receive_reply(session: SessionState, reply: Reply) -> None:

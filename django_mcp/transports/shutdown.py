@@ -49,10 +49,11 @@ class DetachedExchanges(RunningExchanges):
     """Legacy calls that outlive their connection (LH-14): counted and capped."""
 
     def adopt(self, task: asyncio.Task[Any], limit: int) -> bool:
-        """Take over *task*, unless *limit* is reached. Then the caller has to cancel it."""
-        if len(self._tasks) >= limit:
-            return False
-        self.add(task)
+        """Whether *task* may go on, which it may not where *limit* is reached. Harmless the second time."""
+        if task not in self._tasks:
+            if len(self._tasks) >= limit:
+                return False
+            self.add(task)
         return True
 
     async def drain(self, timeout: float) -> None:

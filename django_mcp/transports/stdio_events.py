@@ -9,13 +9,14 @@ from typing import Any, Protocol
 from django_mcp.events.hub import Topic, hub
 from django_mcp.events.kinds import CHANGES_OF, Entry, Kind
 from django_mcp.protocol.errors import ProtocolError
-from django_mcp.protocol.jsonrpc import RequestId, encode
+from django_mcp.protocol.jsonrpc import RequestId, encode, notification_message
 from django_mcp.protocol.notifications import ACKNOWLEDGED, Broadcast
 from django_mcp.running import exchange
 from django_mcp.server.call import Call, Caller
 from django_mcp.server.dispatch import accept_listen, closing_result
 from django_mcp.server.methods.subscriptions import Filter, offered_lists
 from django_mcp.transports.listening import topics_of
+from django_mcp.transports.streams import current_task
 
 Send = Callable[[bytes], None]
 
@@ -61,7 +62,10 @@ class StdioSubscriptions:
         self._open: set[_Listening] = set()
 
     async def listen(self, call: Call, request_id: RequestId) -> dict[str, Any]:
-        """The result that ends the subscription. A client that cancels it hears nothing more (SUB-07)."""
+        """The result that ends the subscription. A client that cancels it hears nothing more (SUB-07).
+
+        One that we end is taken back as well, behind the result (CAN-07): the protocol asks for both.
+        """
         async with exchange():
             wanted = await accept_listen(call)
         here = hub()
@@ -73,6 +77,8 @@ class StdioSubscriptions:
             here.add(listening)
             if wanted:
                 await listening.ended.wait()
+                # Who sends the result was told to before.
+                current_task().add_done_callback(listening.take_back)
         finally:
             self._open.discard(listening)
             here.discard(listening)
@@ -90,6 +96,7 @@ class _Listening:
         self.ended = asyncio.Event()
         self._send = send
         self._wanted = wanted
+        self._request_id = request_id
         self._id = encode(request_id)
 
     def acknowledge(self) -> None:
@@ -106,6 +113,10 @@ class _Listening:
 
     def end(self) -> None:
         self.ended.set()
+
+    def take_back(self, task: asyncio.Task[Any]) -> None:
+        params = {"requestId": self._request_id, "reason": "The server has ended the subscription"}
+        self._send(encode(notification_message("notifications/cancelled", params)))
 
 
 class SessionNews:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError
 
 from django_mcp.events import hub as hubs
-from django_mcp.events.hub import Hub
+from django_mcp.events.hub import Guest, Hub
 from django_mcp.running import run_store
 from django_mcp.sessions import touch_interval, touch_sessions
 from django_mcp.transports.streams import Stream
@@ -40,6 +40,20 @@ async def join(stream: Stream) -> Hub:
         stream.close()
         raise
     stream.on_close = here.leave
+    return here
+
+
+async def enter(stream: Stream, guest: Guest) -> Hub:
+    """Join, and have the stream end with its credentials; the hub is for what else it wants to hear of."""
+    here = await join(stream)
+
+    def leave() -> None:
+        here.discard(guest)
+        here.leave()
+
+    stream.on_close = leave
+    here.admit(guest)
+    upkeep.start(here)
     return here
 
 

@@ -34,7 +34,13 @@ class HubTests(StreamTestCase):
         async def scenario(site):
             stream = await site.listen(LISTS)
             await sync_to_async(events.append)("kind.of.the.future")
-            for kind in (Kind.SESSION_CLOSED, Kind.STREAM_OPENED, Kind.SUBSCRIPTIONS_CHANGED, Kind.CATALOGUE_CHANGED):
+            for kind in (
+                Kind.SESSION_CLOSED,
+                Kind.STREAMS_PARTED,
+                Kind.STREAM_OPENED,
+                Kind.SUBSCRIPTIONS_CHANGED,
+                Kind.CATALOGUE_CHANGED,
+            ):
                 await sync_to_async(events.append)(kind, audience="77")
             await django_mcp.anotify_tools_changed()
             assert await stream.messages(2) == [acknowledged(LISTS), changed("tools")]

@@ -1,6 +1,8 @@
 """The event log: part of the caller's transaction, numbered after the commit, pruned in the end."""
 
+import gc
 import time
+import weakref
 from threading import Event as Flag
 from threading import Thread
 from unittest.mock import patch
@@ -31,6 +33,22 @@ def microseconds():
 
 class AppendTests(TransactionTestCase):
     databases = {"default", "other"}
+
+    def test_connections_that_are_gone_are_not_kept(self):
+        """As those of a thread for each request."""
+        kept = []
+
+        def work():
+            with transaction.atomic():
+                publish("note://a")
+            kept.append(weakref.ref(connections["default"]))
+            connections.close_all()
+
+        thread = Thread(target=work)
+        thread.start()
+        thread.join(30)
+        gc.collect()
+        assert [one() for one in kept] == [None]
 
     def test_an_event_outside_a_transaction_is_numbered_at_once(self):
         before = microseconds()

@@ -195,10 +195,6 @@ class ReaderTests(TransactionTestCase):
             end()
         assert [(entry.kind, entry.audience) for entry in told] == [("access.changed", "user:1")]
 
-    def test_it_prunes_now_and_then(self):
-        with patch.object(reading, "_PRUNE_EVERY", -1.0), patch.object(log, "prune") as prune, listening():
-            _until(lambda: prune.called)
-
     def test_many_entries_come_page_by_page(self):
         with patch.object(log, "PAGE", 2), listening() as heard:
             events.append_all([_event(f"note://{number}") for number in range(5)])

@@ -11,7 +11,7 @@ from django_mcp.events import legacy, log
 from django_mcp.models import Event, Session, StreamSpan
 from django_mcp.running import run_store, write_store
 from django_mcp.transports import get_streams
-from django_mcp.transports.get_streams import read_place
+from django_mcp.transports.event_ids import read_place
 from tests.events.streaming import StreamTestCase
 from tests.events.test_get_streams import OTHER, A, B, changed, update, updated
 

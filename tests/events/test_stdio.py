@@ -49,9 +49,25 @@ class ModernTests(StdioTestCase):
             await django_mcp.anotify_prompts_changed()
             both = [await client.receive(), await client.receive()]
             assert sorted(both, key=str) == sorted([changed("prompts", "one"), changed("prompts", 2)], key=str)
-            client.exchange._subscriptions.end_all()
-            closing = [await client.receive(), await client.receive()]
-            assert {is_closing(one, one["id"]) for one in closing} == {True}
+
+        self.talk(steps)
+
+    def test_a_subscription_that_the_server_ends_is_answered_and_then_taken_back(self):
+        """CAN-06, CAN-07, SUB-08: one that the client ends is neither, nor is one taken back that never was."""
+
+        async def steps(client):
+            for id in ("one", 2, "ended"):
+                await client.modern("subscriptions/listen", {"notifications": ALL}, id=id)
+            client.notify("notifications/cancelled", requestId="ended")
+            assert await client.modern("subscriptions/listen", {"notifications": {}}, id=0) == acknowledged({}, 0)
+            assert is_closing(await client.receive(), 0)
+            await client.exchange.drain(LIMIT)
+            last = [await client.receive() for _ in range(4)]
+            for id in ("one", 2):
+                mine = [one for one in last if id in (one.get("id"), one.get("params", {}).get("requestId"))]
+                assert is_closing(mine[0], id)
+                assert (mine[1]["method"], mine[1]["params"]["requestId"]) == ("notifications/cancelled", id)
+            assert client._answers.empty()
 
         self.talk(steps)
 

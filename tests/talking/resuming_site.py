@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.urls import path
 
-from django_mcp import Context, MCPServer
+from django_mcp import Context, MCPServer, ToolError
 
 resuming = MCPServer("resuming")
 
@@ -53,6 +53,22 @@ async def relay(context: Context, name: str = "a") -> str:
 def leave_at_once(context: Context) -> str:
     """Close the stream and answer."""
     context.close_sse_stream()
+    return "done"
+
+
+@resuming.tool
+def poll(context: Context, fails: bool = False) -> str:
+    """Send the client away from its GET streams."""
+    context.close_standalone_sse_stream()
+    if fails:
+        raise ToolError("no")
+    return "done"
+
+
+@resuming.tool
+async def poll_awaited(context: Context) -> str:
+    """The same, awaited."""
+    await context.aclose_standalone_sse_stream()
     return "done"
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from itertools import chain, repeat
 from types import SimpleNamespace
-from unittest.mock import AsyncMock, Mock, patch
+from unittest.mock import Mock, patch
 
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
 from django_mcp.events import call_streams
-from django_mcp.events.call_streams import Chunk, State
+from django_mcp.events.call_streams import State
 from django_mcp.models import CallStream, Session, StreamChunk, Worker
-from django_mcp.transports import journal, outbound, post_streams, shutdown
+from django_mcp.transports import journal, outages, outbound, post_streams, shutdown
+from django_mcp.transports.event_ids import POST, Place
 from django_mcp.transports.journal import Journal, journal_of
-from django_mcp.transports.post_streams import Place, Resumption
+from django_mcp.transports.post_streams import Resumption
 from django_mcp.transports.recording import Recording
 
 from .resuming import ResumeTestCase, as_another_worker, begin, progress, relaying, rest, stored, until, written
@@ -99,26 +99,6 @@ class JournalTests(ResumeTestCase):
         assert [len(batch) for batch in own._batches(0.0)] == [1] * 5
         for coroutine in (call.args[0] for call in loop.create_task.call_args_list):
             coroutine.close()
-
-    def test_old_streams_are_removed_now_and_then(self):
-        async def scenario(site):
-            session = await site.session()
-            with (
-                patch.object(journal, "PRUNE_EVERY", -1.0),
-                patch.object(
-                    call_streams, "clear_streams", side_effect=chain([1, OperationalError("away")], repeat(1))
-                ),
-                self.assertLogs("django_mcp.http", "WARNING") as logs,
-            ):
-                script.say("a", 1)
-                stream = begin(session, "relay")
-                await until(lambda: logs.output)
-                script.say("a", None)
-                await rest(stream)
-                await written(ended=False)
-            assert "not removed: away" in logs.output[0]
-
-        self.play(scenario)
 
     def test_a_loop_that_has_ended_is_told_nothing(self):
         loop = asyncio.new_event_loop()
@@ -214,7 +194,7 @@ def test_a_worker_is_dead_when_it_could_say_something_and_does_not(clock):
     """On SQLite one writer keeps all others from writing."""
 
     async def steps():
-        resumption = Resumption(Mock(), 1, Place(KEY, 0))
+        resumption = Resumption(Mock(), Mock(), 1, Place(POST, KEY, 0))
         states = [State("1", "", None, timezone.now() + timedelta(seconds=each)) for each in range(2)]
 
         async def is_orphaned(after, state=states[1]):
@@ -250,8 +230,8 @@ class TroubleTests(ResumeTestCase):
             session, stream, head = await relaying(site)
             await stored(head.id)
             read, claim = call_streams.read, call_streams.claim
-            failures = [OperationalError("away")] * 2
-            tries = [OperationalError("locked")]
+            failures = [OperationalError("away")] * 4
+            tries = [OperationalError("locked")] * 4
 
             def reads(*arguments):
                 if failures:
@@ -266,15 +246,20 @@ class TroubleTests(ResumeTestCase):
             with (
                 patch.object(call_streams, "read", reads),
                 patch.object(call_streams, "claim", claims),
-                self.assertLogs("django_mcp.http", "WARNING") as logs,
+                patch.object(outages, "PAUSES", (0.001, 0.004)),
+                self.assertLogs("django_mcp.http", "INFO") as logs,
             ):
                 again = await session.get(head.id)
                 await stream.ended()
                 script.say("a", None)
                 messages = await rest(again)
             assert progress(messages) == [1]
-            assert "cannot be read: away" in logs.output[0]
-            assert any("could not be told: locked" in line for line in logs.output)
+            assert [line.partition(":django_mcp.http:")[2] for line in logs.output] == [
+                "What a call has sent cannot be read, which is tried again: away",
+                "What a call has sent is read again",
+                "Others cannot be told of a resumed stream, which is tried again: locked",
+                "Others were told of a resumed stream",
+            ]
 
         self.play(scenario)
 
@@ -290,11 +275,3 @@ class TroubleTests(ResumeTestCase):
             assert progress(await rest(stream)) == [1]
 
         self.play(scenario)
-
-
-def test_a_client_that_leaves_again_stops_the_replay():
-    stream = Mock(drained=AsyncMock(side_effect=[True, False]))
-    resumption = Resumption(stream, 1, Place(KEY, 0))
-    asyncio.run(resumption._send(Chunk(1, 3, True, [b"1", b"2", b"3"])))
-    assert stream.put.call_count == 1
-    assert resumption._last == 1

@@ -6,14 +6,17 @@ import asyncio
 import threading
 from unittest.mock import patch
 
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import OperationalError
 
 from django_mcp.events import call_streams
-from django_mcp.models import CallStream
+from django_mcp.models import AccessToken, CallStream
 from django_mcp.transports import journal, shutdown, upkeep
 from django_mcp.transports.journal import journal_of
 from django_mcp.transports.streams import open_streams
+from tests.events.streaming import FAST
 
 from .resuming import ResumeTestCase, begin, progress, relaying, rest, stored, until, written
 from .resuming_site import contexts, script
@@ -80,6 +83,35 @@ class LeavingTests(ResumeTestCase):
             assert progress(await rest(stream)) == [1]
 
         self.play(scenario)
+
+    def test_a_resumed_stream_ends_with_its_token(self):
+        """AUTH-10: the call goes on, and whoever has another token reads the rest."""
+        ann = get_user_model().objects.create_user("ann")
+        token, value = AccessToken.objects.issue(ann)
+        _, other = AccessToken.objects.issue(ann)
+
+        async def scenario(site):
+            session = await site.session(Authorization=f"Bearer {value}")
+            stream = begin(session, "relay")
+            script.say("a", 1)
+            head = await stream.frame()
+            stream.hang_up()
+            await stream.ended()
+            again = await session.get(head.id)
+            assert progress(await again.messages(1)) == [1]
+            await sync_to_async(token.revoke)()
+            await again.ended()
+            assert again.is_complete
+            assert (await session.get(head.id)).status == 401
+            session.headers["Authorization"] = f"Bearer {other}"
+            script.say("a", 2, None)
+            messages = await rest(await session.get(head.id))
+            assert progress(messages) == [1, 2]
+            assert messages[-1]["result"]["content"][0]["text"] == "done a"
+
+        bearer = {**FAST, "AUTHENTICATION": "django_mcp.auth.BearerToken", "CACHE_SECONDS": 0}
+        with self.settings(DJANGO_MCP=bearer):
+            self.play(scenario)
 
     def test_what_comes_after_the_answer_is_dropped(self):
         """PRG-03: and closes nothing."""

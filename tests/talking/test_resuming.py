@@ -11,9 +11,8 @@ from django.core.handlers.asgi import ASGIHandler
 
 import django_mcp
 from django_mcp.events.tail import reader
-from django_mcp.models import CallStream, Worker
+from django_mcp.models import CallStream
 from django_mcp.transports import cancellation, journal, post_streams
-from django_mcp.transports.shutdown import detached_exchanges
 from tests.events.streaming import FAST
 
 from .resuming import ResumeTestCase, as_another_worker, begin, progress, relaying, rest, stored, until, written
@@ -319,6 +318,20 @@ class WireTests(ResumeTestCase):
             with self.settings(DJANGO_MCP={**FAST, "DETACHED_CALLS": 0}):
                 self.play(scenario, application=application)
 
+    def test_a_call_beyond_the_cap_whose_client_is_elsewhere_ends_likewise(self):
+        """Its client has left here, whether the worker saw that or not."""
+
+        async def scenario(site):
+            session, stream, head = await relaying(site)
+            again = await session.get(head.id)
+            await stream.ended()
+            notice, answer = await rest(again)
+            assert progress([notice]) == [1]
+            assert answer["error"]["message"] == "Too many calls go on without their clients"
+
+        with self.settings(DJANGO_MCP={**FAST, "DETACHED_CALLS": 0}):
+            self.play(scenario)
+
     def test_the_view_resumes_too(self):
         async def scenario(site):
             session = await site.session()
@@ -332,61 +345,3 @@ class WireTests(ResumeTestCase):
             assert messages[-1]["id"] == 1
 
         self.play(scenario, application=ASGIHandler())
-
-
-class PollingTests(ResumeTestCase):
-    """LH-09, LH-10: ``close_sse_stream``"""
-
-    def test_a_tool_sends_its_client_away_and_the_client_comes_back(self):
-        """As often as it likes, and nothing is lost or comes twice."""
-
-        async def scenario(site):
-            session = await site.session()
-            stream = begin(session, "relay")
-            script.say("a", "close")
-            head = await stream.frame()
-            await stream.ended()
-            assert (stream.is_complete, stream.waiting, len(detached_exchanges)) == (True, [], 1)
-            script.say("a", 1, 2)
-            again = await session.get(head.id)
-            place, *events = [await again.frame() for _ in range(3)]
-            assert (place.id, place.data, [frame.data["params"]["progress"] for frame in events]) == (
-                head.id,
-                None,
-                [1, 2],
-            )
-            script.say("a", 3, "close")
-            events += [await again.frame()]
-            await again.ended()
-            assert again.waiting == []
-            script.say("a", 4, None)
-            messages = await rest(await session.get(events[-1].id))
-            assert progress(messages) == [4]
-            assert messages[-1]["result"]["content"][0]["text"] == "done a"
-            assert len(detached_exchanges) == 0
-
-        with self.settings(DJANGO_MCP={**FAST, "DETACHED_CALLS": 0}):  # which counts those who went by themselves
-            self.play(scenario)
-
-    def test_a_stream_is_not_closed_in_front_of_the_answer(self):
-        async def scenario(site):
-            session = await site.session()
-            stream = begin(session, "leave_at_once")
-            head = await stream.frame()
-            # The journal may be faster than the tool.
-            messages = await rest(stream) or await rest(await session.get(head.id))
-            assert messages[-1]["result"]["content"][0]["text"] == "done"
-
-        self.play(scenario)
-
-    def test_nothing_happens_where_no_client_could_come_back(self):
-        async def scenario(site):
-            for version in ("2025-06-18", "2024-11-05"):
-                answer = await (await site.session(version)).call("tools/call", name="leave_at_once")
-                assert answer["result"]["content"][0]["text"] == "done"
-            session = await site.session(Accept="application/json")
-            answer = await session.call("tools/call", name="leave_at_once")
-            assert answer["result"]["content"][0]["text"] == "done"
-
-        self.play(scenario)
-        assert not Worker.objects.exists()
