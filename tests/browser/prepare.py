@@ -8,8 +8,8 @@ from django.core.management import call_command
 
 if __name__ == "__main__":
     django.setup()
-    from example_project.helpdesk.management.commands.demo import new_admin_password, new_token
+    from example_project.helpdesk.management.commands.demo import administrator, agent, new_password, new_token
 
     call_command("migrate", verbosity=0)
     call_command("seed", stdout=sys.stderr)
-    sys.stdout.write(json.dumps({"password": new_admin_password(), "token": new_token()}))
+    sys.stdout.write(json.dumps({"password": new_password(administrator()), "token": new_token(agent())}))

@@ -39,9 +39,8 @@ class Command(BaseCommand):
         started = time.monotonic()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("seed", stdout=self.stdout)
-        agent = User.objects.get(username=AGENT)
-        token = new_token(agent)
-        passwords = {user.get_username(): new_password(user) for user in (administrator(), agent)}
+        token = new_token(agent())
+        passwords = {user.get_username(): new_password(user) for user in (administrator(), agent())}
 
         def announce() -> None:
             self._announce(address_of(host, port), token, passwords, time.monotonic() - started)
@@ -78,6 +77,11 @@ def administrator() -> User:
     user.is_staff = user.is_superuser = user.is_active = True
     user.save()
     return user
+
+
+def agent() -> User:
+    """The user whose token clients get."""
+    return User.objects.get(username=AGENT)
 
 
 def new_password(user: User) -> str:
