@@ -19,7 +19,7 @@ from django_mcp.transports.messages import EVENT_STREAM, Response
 from django_mcp.transports.shutdown import signal_hook
 from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream, open_streams
-from django_mcp.transports.upkeep import join, upkeep
+from django_mcp.transports.upkeep import join, keep_up
 
 
 def topics_of(wanted: Filter) -> Iterable[Topic]:
@@ -84,4 +84,4 @@ async def _subscribe(listening: Listening, stream: Stream) -> None:
 
     stream.on_close = leave
     here.add(listening)
-    upkeep.start(here)
+    keep_up(here)

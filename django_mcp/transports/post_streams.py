@@ -19,6 +19,7 @@ from django.db import Error
 
 from django_mcp.events import call_streams
 from django_mcp.events.call_streams import Chunk, State
+from django_mcp.events.workers import SILENT
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.protocol.jsonrpc import encode, error_message
 from django_mcp.running import run_store, write_store
@@ -38,7 +39,6 @@ logger = logging.getLogger("django_mcp.http")
 PAUSES = (0.01, 0.1)  # seconds between two looks for what comes next: the shortest, and the longest
 # Seconds within which others are told of a call, however busy its worker is: until then nobody may know its id.
 KNOWN_WITHIN = 10.0
-SILENT = 4  # beats without a sign of life, after which a worker is taken for dead
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
 _ID = re.compile(r"p([0-9a-f]{24})\.(\d{1,18})", re.ASCII)

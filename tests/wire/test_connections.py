@@ -288,8 +288,7 @@ async def test_a_stream_gives_its_place_back_once(session):
 @pytest.mark.parametrize("ends", ["revoke", "delete"])
 def test_a_stream_ends_with_the_token_that_opened_it(db, ends, monkeypatch):
     """AUTH-10, SUB-13: though nobody announced it, at the latest when all credentials are looked at."""
-    monkeypatch.setattr("django_mcp.transports.upkeep.touch_interval", lambda: 0.001)
-    monkeypatch.setattr("django_mcp.transports.upkeep.CHECK_EVERY", 0.0)
+    monkeypatch.setattr("django_mcp.transports.upkeep.CHECK_EVERY", 0.001)
     token, value = AccessToken.objects.issue(User.objects.create(username="ann"))
     authorization = ("Authorization", f"Bearer {value}")
 
