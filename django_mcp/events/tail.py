@@ -144,7 +144,7 @@ class _Run:
                 connections[alias].close()
                 look = _Look(alias)
                 wait, pause = pause, min(pause * 2, longest)
-            self._bell.wait(_interval(alias, ear) if wait is None else wait)
+            self._bell.wait(_interval(look.vendor, ear) if wait is None else wait)
 
     def _step(self, alias: str) -> float | None:
         """Read what is there; how long to wait for what should be there and is not."""
@@ -213,24 +213,26 @@ class _Look:
     """Whether a look at the log can show anything new. SQLite can tell for three microseconds."""
 
     def __init__(self, alias: str) -> None:
+        self.vendor = connections[alias].vendor
         self._connection: Any = connections[alias]
         self._version: int | None = None
 
     def may_show_something(self, rang: bool) -> bool:
-        if self._connection.vendor != "sqlite":
+        if self.vendor != "sqlite":
             return True
-        self._connection.ensure_connection()
+        if self._connection.connection is None:
+            self._connection.ensure_connection()
         (version,) = self._connection.connection.execute("PRAGMA data_version").fetchone()
         is_new = version != self._version
         self._version = version
         return is_new or rang
 
 
-def _interval(alias: str, ear: doorbells.Ear) -> float:
+def _interval(vendor: str, ear: doorbells.Ear) -> float:
     given = mcp_settings().poll_interval
     if given is not None:
         return given
-    return WITH_BELL if ear.hears else POLL.get(connections[alias].vendor, POLL_ELSEWHERE)
+    return WITH_BELL if ear.hears else POLL.get(vendor, POLL_ELSEWHERE)
 
 
 _local: dict[str, list[Callable[[Entry], object]]] = {}

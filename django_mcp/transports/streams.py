@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from django_mcp.conf import MCPSettings
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.running import running_loop
+from django_mcp.transports.sse import KEEP_ALIVE
 from django_mcp.transports.sweeps import Sweep
 
 RETRY_AFTER = "10"  # seconds
@@ -126,6 +127,11 @@ class Stream:
         self._size += len(frame)
         self._wake()
 
+    def keep_alive(self) -> None:
+        """Send a comment, unless something is on its way or cannot be (SUB-16)."""
+        if self._waiting_since is None and self._frames is None:
+            self.put(KEEP_ALIVE)
+
     def end(self) -> None:
         """Finish after what is there, and the farewell."""
         if self._is_ended:
@@ -184,17 +190,17 @@ class Stream:
             self.close()
 
     def _start_flush(self, door: tuple[Send, asyncio.Task[Any]], chunk: bytes) -> None:
-        task = start_task(self._flush(*door, chunk))
+        task = start_task(self._flush(door, chunk))
         if not task.done():
             self._flusher = task
             self._wait_for_client()
 
-    async def _flush(self, send: Send, waiting: asyncio.Task[Any], chunk: bytes) -> None:
+    async def _flush(self, door: tuple[Send, asyncio.Task[Any]], chunk: bytes) -> None:
+        send, waiting = door
         try:
             while chunk:
-                self._waiting_since = time.monotonic()
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                chunk = self._take()
+                chunk = self._take() if self._frames else b""
             if self._is_ended and self._owner is not None:
                 self._waiting_since = time.monotonic()
                 await send({"type": "http.response.body", "body": b""})
@@ -229,8 +235,9 @@ class Stream:
                 raise
             finally:
                 self._waiter = None
+        chunk = self._take()
         self._wait_for_client()
-        return self._take()
+        return chunk
 
     def _wait_for_client(self) -> None:
         self._waiting_since = time.monotonic()
@@ -242,6 +249,7 @@ class Stream:
         frames = self._frames
         if frames is None:
             return b""
+        self._waiting_since = time.monotonic()
         chunk = frames.popleft()
         while frames and len(chunk) < MAX_CHUNK:
             chunk += frames.popleft()

@@ -8,10 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from itertools import islice, takewhile
 from typing import TYPE_CHECKING
-
-from django_mcp.transports.sse import KEEP_ALIVE
 
 if TYPE_CHECKING:
     from django_mcp.transports.streams import Stream
@@ -46,31 +43,38 @@ class Sweep:
         self._watched.discard(stream)
 
     def _run(self) -> None:
+        self._timer = self._loop.call_later(SWEEP_EVERY, self._run) if self.streams else None
         self._keep_alive()
         now, wall = time.monotonic(), time.time()
+        soon = _soon(wall)
         for stream in list(self._watched):
             if stream.is_stuck(now):
                 stream.abort()
             elif stream.deadline <= wall:
                 stream.end()
-            elif stream.is_idle and not _ends_soon(stream, wall):
+            elif stream.is_idle and stream.deadline > soon:
                 self._watched.discard(stream)
-        self._timer = self._loop.call_later(SWEEP_EVERY, self._run) if self.streams else None
 
     def _keep_alive(self) -> None:
-        now, wall = time.monotonic(), time.time()
-        due = list(islice(takewhile(lambda one: one.keep_alive_at <= now, self.streams), AT_A_TIME))
+        """For thousands of streams, each of them cold in memory: every step counts."""
+        now, soon = time.monotonic(), _soon(time.time())
+        due = []
+        for stream in self.streams:
+            if stream.keep_alive_at > now:
+                break
+            due.append(stream)
+            if len(due) == AT_A_TIME:
+                self._loop.call_soon(self._keep_alive)
+                break
+        later = now + KEEP_ALIVE_SECONDS
         for stream in due:
-            stream.keep_alive_at = now + KEEP_ALIVE_SECONDS
+            stream.keep_alive_at = later
             self.streams.move_to_end(stream)
-            if _ends_soon(stream, wall):
-                self.watch(stream)
-            if stream.is_idle:  # else something is on its way, or cannot be
-                stream.put(KEEP_ALIVE)
-        if len(due) == AT_A_TIME:
-            self._loop.call_soon(self._keep_alive)
+            if stream.deadline <= soon:
+                self._watched.add(stream)
+            stream.keep_alive()
 
 
-def _ends_soon(stream: Stream, wall: float) -> bool:
-    """Before its next keep-alive."""
-    return stream.deadline <= wall + KEEP_ALIVE_SECONDS + 2 * SWEEP_EVERY
+def _soon(wall: float) -> float:
+    """A stream whose deadline is not after that may end before its next keep-alive."""
+    return wall + KEEP_ALIVE_SECONDS + 2 * SWEEP_EVERY

@@ -227,10 +227,10 @@ class ReaderTests(TransactionTestCase):
 
     def test_how_often_it_looks(self):
         hears, deaf = type("Ear", (), {"hears": True})(), doorbells.Deaf()
-        assert reading._interval("default", hears) == 0.02
+        assert reading._interval(connection.vendor, hears) == 0.02
         with override_settings(DJANGO_MCP={}):
-            assert reading._interval("default", hears) == 5
-            assert reading._interval("default", deaf) == (0.1 if connection.vendor == "sqlite" else 0.25)
+            assert reading._interval(connection.vendor, hears) == 5
+            assert reading._interval(connection.vendor, deaf) == (0.1 if connection.vendor == "sqlite" else 0.25)
 
 
 def cursor():

@@ -2,7 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from django.test import SimpleTestCase
 
@@ -166,6 +166,19 @@ class SweepTests(SimpleTestCase):
             assert len(self.streams) == 1
             await self.sweep()
             assert len(self.streams) == 0
+
+        self.run_in_a_loop(steps)
+
+    def test_a_last_frame_that_cannot_be_made_leaves_the_others_their_keep_alives(self):
+        async def steps():
+            stream, _ = await self.serve(Door())
+            [sweep] = self.streams._sweeps.values()
+            stream.farewell = Mock(side_effect=ValueError)
+            self.now += CONF.stream_age
+            timer = sweep._timer
+            with self.assertRaises(ValueError):
+                sweep._run()
+            assert sweep._timer is not timer
 
         self.run_in_a_loop(steps)
 
