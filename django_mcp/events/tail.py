@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.db import Error, connections
@@ -18,7 +19,7 @@ from django.db import Error, connections
 from django_mcp.conf import mcp_settings
 from django_mcp.events import call_streams, doorbells, log
 from django_mcp.events.kinds import Entry
-from django_mcp.events.numbering import log_alias, number_at_leisure
+from django_mcp.events.numbering import StaleHead, log_alias, number_at_leisure
 from django_mcp.running.threads import after_fork
 
 logger = logging.getLogger("django_mcp.events")
@@ -58,7 +59,7 @@ class Reader:
         """
         while True:
             # Read before the lock is taken, which event loops take too.
-            start = log.position(log_alias()) if self._run is None else None
+            start = _begin(log_alias()) if self._run is None else None
             with self._lock:
                 if self._run is None and start is not None:
                     self._run = _Run(self._hand_on, start)
@@ -93,6 +94,15 @@ class Reader:
             _tell_local(entries)
             for take in takers:
                 take(entries)
+
+
+def _begin(alias: str) -> int:
+    """The number to begin after. A log that nobody has written to gets its head: without it a look costs more."""
+    start = log.position(alias)
+    if not start:
+        with suppress(Error, StaleHead):  # another one may be writing, and will do it
+            number_at_leisure(alias)
+    return start
 
 
 class _Run:

@@ -45,6 +45,16 @@ class ReaderTests(TransactionTestCase):
         reader.detach(print)
         reader.close()
 
+    def test_a_log_that_nobody_has_written_to_gets_its_head(self):
+        """So that a look at it is one query, as at any other."""
+        with listening():
+            assert EventHead.objects.get().seq == 0
+        EventHead.objects.all().delete()
+        busy = patch.object(reading, "number_at_leisure", side_effect=OperationalError("database is locked"))
+        with busy, listening() as heard:
+            publish("note://a")
+            assert uris(heard.wait_for(1)) == ["note://a"]
+
     def test_what_a_dead_process_left_is_numbered_and_heard(self):
         with listening() as heard:
             with patch.object(log, "number_waiting"):
