@@ -240,9 +240,9 @@ class Stream:
         return chunk
 
     def _wait_for_client(self) -> None:
+        assert self._owner is not None  # noqa: S101 - one that is closed sends nothing
         self._waiting_since = time.monotonic()
-        if self._owner is not None:
-            self._owner.watch(self)
+        self._owner.watch(self)
 
     def _take(self) -> bytes:
         """As much as goes out at once."""
@@ -333,9 +333,8 @@ class OpenStreams:
         return found
 
     def _drop_ended_loops(self) -> None:
-        for stream in self._all():
-            if stream.loop.is_closed():
-                stream.close()
+        for stream in [one for one in self._all() if one.loop.is_closed()]:
+            stream.close()
         self._sweeps = {loop: sweep for loop, sweep in self._sweeps.items() if not loop.is_closed()}
 
 
