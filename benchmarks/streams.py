@@ -1,7 +1,8 @@
 """What open streams cost: python -m benchmarks.streams --streams 5000 --fanout 1000
 
-Memory and CPU of idle streams of one uvicorn process, and how long one frame takes to reach many of them,
-beside an ASGI application that does nothing else. Then the time from publishing in another process to arrival.
+Memory, CPU and queries of idle streams of one uvicorn process, and how long one frame takes to reach many of them,
+beside an ASGI application that does nothing else, and the official Python SDK. Then the time from publishing in
+another process to arrival. A machine that is busy makes all of it dearer, CPU time too.
 """
 
 import argparse
@@ -13,16 +14,20 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 from benchmarks import targets
+from benchmarks.environments import Unavailable
+from django_mcp.events.tail import POLL, WITH_BELL
 from tests.conformance import streams
 
 URI = "note://watched"
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
-IDLE = 20  # seconds
+SETTLE = 2  # seconds until what opening the streams has left is over
 FILTER = {"toolsListChanged": True, "resourceSubscriptions": [URI]}
 GET = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
 
@@ -43,7 +48,8 @@ def listening() -> bytes:
     params = {"notifications": FILTER, "_meta": meta}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).encode()
     head = (
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n"
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\n"
         f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
@@ -125,17 +131,38 @@ async def fan_out(port: int, request: bytes, count: int, mark: bytes, trigger: b
         return statistics.median(one[0] for one in times), statistics.median(one[1] for one in times)
 
 
-async def idle(port: int, pid: int, count: int, request: bytes) -> tuple[float, float]:
-    """KiB a stream, and percent of a core while nothing happens."""
-    async with crowd_of(port, request, 100):
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What streams cost while nothing happens: KiB each, percent of a core, and queries of the process."""
+
+    used: float
+    busy: float
+    queries: int
+
+    def __str__(self) -> str:
+        return f"{self.used:.1f} KiB each, {self.busy:.2f} % of a core"
+
+
+async def idle(server: targets.Server, request: bytes, options: argparse.Namespace) -> Idle:
+    async with crowd_of(server.port, request, 100):
         pass
-    before = memory(pid)
-    async with crowd_of(port, request, count):
-        await asyncio.sleep(2)
-        used = (memory(pid) - before) / count / 1024
-        began = cpu(pid)
-        await asyncio.sleep(IDLE)
-        return used, (cpu(pid) - began) / IDLE * 100
+    before = memory(server.pid)
+    async with crowd_of(server.port, request, options.streams):
+        await asyncio.sleep(SETTLE)
+        used = (memory(server.pid) - before) / options.streams / 1024
+        sent, began = queries(server), cpu(server.pid)
+        await asyncio.sleep(options.seconds)
+        busy = (cpu(server.pid) - began) / options.seconds * 100
+        return Idle(used, busy, queries(server) - sent)
+
+
+def queries(server: targets.Server) -> int:
+    """How many a site of ours has sent so far."""
+    if server.site is None:
+        return 0
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=30)) as connection:
+        connection.request("GET", "/queries")
+        return int(connection.getresponse().read())
 
 
 async def latency(port: int, site: Mapping[str, str], count: int) -> list[float]:
@@ -168,27 +195,48 @@ def tool_call() -> bytes:
 BARE_SEND = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
 
 
+def additions() -> float:
+    """Seconds of ten million of them, which say how fast and how busy the machine is."""
+    began, total = time.perf_counter(), 0
+    for number in range(10_000_000):
+        total += number
+    return time.perf_counter() - began
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=5000)
     parser.add_argument("--fanout", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=60, help="for which idle streams are watched")
     options = parser.parse_args()
     os.environ["DJANGO_MCP_BENCHMARK_STREAMS"] = str(options.streams + 500)
+    print(f"ten million additions: {additions():.2f} s")
+    print(f"{options.streams} idle streams for {options.seconds} s:")
     with targets.Servers() as servers:
         floor = servers.get(targets.BARE_STREAMS)
-        bare_memory, bare_cpu = asyncio.run(idle(floor.port, floor.pid, options.streams, GET))
+        print(f"  bare: {asyncio.run(idle(floor, GET, options))}", flush=True)
         bare = asyncio.run(fan_out(floor.port, GET, options.fanout, b"xxx", BARE_SEND))
     with targets.Servers() as servers:
-        own = servers.get(targets.CONSUMER)
-        environment = own.site.env if own.site else {}
-        used, busy = asyncio.run(idle(own.port, own.pid, options.streams, listening()))
+        own = servers.get(targets.OUR_STREAMS)
+        show("ours on SQLite", asyncio.run(idle(own, listening(), options)), POLL["sqlite"], options)
         ours = asyncio.run(fan_out(own.port, listening(), options.fanout, b"resources/updated", tool_call()))
-        times = asyncio.run(latency(own.port, environment, 200))
-    print(f"{options.streams} idle streams: {used:.1f} KiB each (bare {bare_memory:.1f}), {busy:.2f} % of a core")
-    print(f"(bare {bare_cpu:.2f} %)")
+        times = asyncio.run(latency(own.port, own.site.env if own.site else {}, 200))
+    with targets.Servers() as servers:
+        try:
+            on_postgres = servers.get(targets.OUR_STREAMS_POSTGRES)
+            show("ours on PostgreSQL", asyncio.run(idle(on_postgres, listening(), options)), WITH_BELL, options)
+            sdk = servers.get(targets.SDK_STREAMS)
+            print(f"  official SDK: {asyncio.run(idle(sdk, listening(), options))}", flush=True)
+        except Unavailable as error:
+            print(f"  {error}")
     print(f"one update to {options.fanout} streams, first to last: {ours[1]:.0f} ms (bare {bare[1]:.0f} ms)")
-    print(f"from the request that publishes it: {ours[0]:.0f} ms (bare {bare[0]:.0f} ms)")
+    print(f"from the request that publishes it: {ours[0]:.0f} ms (bare {bare[0]:.0f} ms, {ours[0] / bare[0]:.2f}x)")
     print(f"publish to arrival from another process: median {times[50]:.0f} ms, longest {times[-1]:.0f} ms")
+
+
+def show(name: str, cost: Idle, interval: float, options: argparse.Namespace) -> None:
+    looks = options.seconds / interval
+    print(f"  {name}: {cost}, {cost.queries} queries in {looks:.0f} looks at the log", flush=True)
 
 
 if __name__ == "__main__":

@@ -202,13 +202,17 @@ class Subscription(models.Model):
 
 
 class StreamSpan(models.Model):
-    """One connection of a legacy GET stream: it carried what lies between its two numbers."""
+    """One connection of a legacy GET stream: it carried what lies between its two numbers.
+
+    ``worker`` is the key of a ``Worker``, whose row may be gone, or not be there yet.
+    """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="stream_spans")
     stream = models.CharField(max_length=32)
     connection = models.CharField(max_length=32, unique=True)
     start = models.BigIntegerField()
     end = models.BigIntegerField(null=True)
+    worker = models.CharField(max_length=32, blank=True)
 
     class Meta:
         verbose_name = _("stream")
@@ -219,7 +223,7 @@ class StreamSpan(models.Model):
 
 
 class Worker(models.Model):
-    """A process that has streamed answers of legacy calls. ``beat`` goes on while it does."""
+    """A process that has streamed to legacy clients. ``beat`` goes on while it does."""
 
     key = models.CharField(max_length=32, primary_key=True)
     beat = models.DateTimeField(db_index=True)

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from django_mcp.conf import mcp_settings
-from django_mcp.events import log
+from django_mcp.events import log, workers
 from django_mcp.events.kinds import Kind
 from django_mcp.events.numbering import log_alias
 from django_mcp.managers import MAX_BATCH, delete_in_batches
@@ -87,7 +87,7 @@ def _save(worker: str, entries: Sequence[Entry], *, beats: bool) -> frozenset[st
     now = timezone.now()
     with transaction.atomic(using=alias):
         if beats:
-            _beat(worker, now)
+            workers.beat(worker)
         gone = _without_session(entries)
         kept = [entry for entry in entries if entry.key not in gone]
         CallStream.objects.using(alias).bulk_create(
@@ -132,14 +132,6 @@ def _save_once(worker: str, entry: Entry) -> frozenset[str]:
         return _save(worker, [entry._replace(is_new=is_new, chunk=chunk)], beats=True)
     except IntegrityError:
         return frozenset([entry.key])
-
-
-def _beat(worker: str, now: datetime) -> None:
-    from django_mcp.models import Worker
-
-    rows = Worker.objects.using(log_alias())
-    if not rows.filter(pk=worker).update(beat=now):
-        rows.create(pk=worker, beat=now)
 
 
 def _without_session(entries: Sequence[Entry]) -> frozenset[str]:
@@ -227,9 +219,9 @@ def clear_streams(batch_size: int = MAX_BATCH) -> int:
 
     alias = log_alias()
     horizon = timezone.now() - timedelta(seconds=mcp_settings().replay_age)
-    workers = Worker.objects.using(alias).filter(beat__lt=horizon - timedelta(seconds=FORGET_WORKER))
+    silent = Worker.objects.using(alias).filter(beat__lt=horizon - timedelta(seconds=FORGET_WORKER))
     streams = CallStream.objects.using(alias)
     removed = delete_in_batches(streams.filter(ended__lt=horizon), batch_size)
-    removed += delete_in_batches(streams.filter(worker__in=workers), batch_size)
-    delete_in_batches(workers, batch_size)
+    removed += delete_in_batches(streams.filter(worker__in=silent), batch_size)
+    delete_in_batches(silent, batch_size)
     return removed

@@ -101,13 +101,14 @@ class Hub:
         self._index: dict[Topic, dict[Listener, None]] = {}
         self._topics: dict[Guest, tuple[Topic, ...]] = {}
         self._stale: set[SessionStreams] = set()
+        self._loading = asyncio.Lock()
         self._queue: deque[Sequence[Entry]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._passing: list[tuple[int, asyncio.Future[None]]] = []
         self._verdicts: dict[Hashable, tuple[float, bool]] = {}
         self._signals: dict[str, Callable[[Entry], Awaitable[None] | None]] = {
             Kind.STREAM_OPENED: self._hear_opened,
-            Kind.STREAM_CLOSED: self._mark_stale,
+            Kind.STREAM_CLOSED: self._hear_closed,
             Kind.SUBSCRIPTIONS_CHANGED: self._mark_stale,
             Kind.SESSION_CLOSED: self._end_session,
             Kind.STREAMS_PARTED: self._part_streams,
@@ -261,7 +262,11 @@ class Hub:
                 future.set_result(None)
 
     async def _notify(self, entry: Entry) -> None:
-        await self._refresh()
+        try:
+            await self.refresh()
+        except Error:
+            _end(list(self._stale))  # they come back, and what they missed is replayed
+            raise
         listeners = [
             one
             for one in self._index.get((entry.kind, entry.uri), ())
@@ -275,20 +280,21 @@ class Hub:
                 await asyncio.sleep(0)
             listener.put(entry, broadcast)
 
-    async def _refresh(self) -> None:
-        """Read again what the log said has changed."""
-        while self._stale:
-            stale = list(self._stale)
-            self._stale.clear()
-            try:
-                rows = await _persistently(partial(run_store, legacy.load, [one.pk for one in stale]))
-            except Error:
-                _end(stale)  # they come back, and what they missed is replayed
-                raise
-            for streams in stale:
-                if str(streams.pk) in self.sessions:
-                    streams.rows = rows[streams.pk]
-                    self.add(streams)
+    async def refresh(self) -> None:
+        """Read again what the log said has changed. Raises ``django.db.Error``."""
+        async with self._loading:
+            while self._stale:
+                stale = list(self._stale)
+                self._stale.clear()
+                try:
+                    rows = await _persistently(partial(run_store, legacy.load, [one.pk for one in stale]))
+                except Error:
+                    self._stale.update(stale)
+                    raise
+                for streams in stale:
+                    if str(streams.pk) in self.sessions:
+                        streams.rows = rows[streams.pk]
+                        self.add(streams)
 
     def _mark_stale(self, entry: Entry) -> None:
         streams = self.sessions.get(entry.audience)
@@ -300,6 +306,12 @@ class Hub:
         streams = self.sessions.get(entry.audience)
         if streams is not None:
             streams.end_before(entry.seq, entry.data["stream"])
+
+    def _hear_closed(self, entry: Entry) -> None:
+        self._mark_stale(entry)
+        streams = self.sessions.get(entry.audience)
+        if streams is not None:
+            streams.end_closed(entry)
 
     def _end_session(self, entry: Entry) -> None:
         streams = self.sessions.get(entry.audience)

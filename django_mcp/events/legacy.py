@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from django_mcp.events import log
+from django_mcp.events import log, workers
 from django_mcp.events.kinds import LIST_CHANGES, NOTIFICATIONS, Entry, Kind
 from django_mcp.events.numbering import append_numbered, clock, log_alias
 from django_mcp.events.spans import Span, owner
@@ -88,8 +88,9 @@ def open_span(session: int, resumed: str | None) -> tuple[Span, bool]:
         rows.filter(stream=stream, end=None).update(end=seq)
         oldest = clock() - int(log.retention() * _MICROSECONDS)
         rows.filter(end__lt=oldest).delete()
-        rows.create(session_id=session, stream=stream, connection=connection, start=seq)
-        return Span(stream, connection, seq)
+        span = Span(stream, connection, seq, worker=workers.this.key)
+        rows.create(session_id=session, **span._asdict())
+        return span
 
     data = {"stream": stream, "connection": connection}
     with _noticing_its_end():
@@ -97,12 +98,13 @@ def open_span(session: int, resumed: str | None) -> tuple[Span, bool]:
 
 
 def close_span(session: int, connection: str) -> None:
-    """Say that a connection is gone, unless its stream was resumed meanwhile."""
+    """Say that a connection is gone, here or with its worker, unless its stream was resumed meanwhile."""
     from django_mcp.models import StreamSpan
 
     rows = StreamSpan.objects.using(log_alias()).filter(connection=connection, end=None)
     if rows.exists():
-        append_numbered(_entry(Kind.STREAM_CLOSED, session), lambda seq: rows.update(end=seq))
+        values = _entry(Kind.STREAM_CLOSED, session) | {"data": {"connection": connection}}
+        append_numbered(values, lambda seq: rows.update(end=seq))
 
 
 def announce_end(session: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from django_mcp.events import workers
 from django_mcp.events.kinds import CHANGES_OF, Entry, Kind
 from django_mcp.events.legacy import SessionRows
 from django_mcp.events.spans import Span, owner
@@ -64,6 +65,16 @@ class SessionStreams:
         for connection in list(self.connections.values()):
             if connection.span.start < seq and stream in (None, connection.span.stream):
                 connection.end()
+
+    def elsewhere(self) -> Iterator[Span]:
+        """The connections that are open at other workers."""
+        return (span for span in self.rows.spans if span.end is None and span.worker != workers.this.key)
+
+    def end_closed(self, closed: Entry) -> None:
+        """Others took this worker for dead: its client comes back, and finds what has passed it by."""
+        connection = self.connections.get(closed.data["connection"])
+        if connection is not None:
+            connection.end()
 
     def _owner(self, entry: Entry) -> Connection | None:
         found = owner(self.rows.spans, entry.seq)

@@ -1,7 +1,8 @@
 """Which connection of a legacy session carries an event (LH-19): a pure function of the log.
 
 Each GET connection is a span of numbers: from the entry that opened it to the one that closed it. A worker
-decides by what is below the event, so all come to the same answer, however far each has read.
+decides by what is below the event, so all come to the same answer, however far each has read. That of a worker
+that is gone stays open until another one has noticed, and written the entry that closes it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """One connection of one stream; ``end`` is ``None`` while it is open."""
+    """One connection of one stream, at one worker; ``end`` is ``None`` while it is open."""
 
     stream: str
     connection: str
     start: int
     end: int | None = None
+    worker: str = ""
 
 
 def owner(spans: Iterable[Span], seq: int) -> Span | None:

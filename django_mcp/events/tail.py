@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.db import Error, connections
@@ -17,7 +18,7 @@ from django.db import Error, connections
 from django_mcp.conf import mcp_settings
 from django_mcp.events import doorbells, log
 from django_mcp.events.kinds import Entry
-from django_mcp.events.numbering import log_alias, number_at_leisure
+from django_mcp.events.numbering import StaleHead, log_alias, number_at_leisure
 from django_mcp.events.retention import retention
 from django_mcp.running.threads import after_fork
 
@@ -57,7 +58,7 @@ class Reader:
         """
         while True:
             # Read before the lock is taken, which event loops take too.
-            start = log.position(log_alias()) if self._run is None else None
+            start = _begin(log_alias()) if self._run is None else None
             with self._lock:
                 if self._run is None and start is not None:
                     self._run = _Run(self._hand_on, start)
@@ -92,6 +93,15 @@ class Reader:
             _tell_local(entries)
             for take in takers:
                 take(entries)
+
+
+def _begin(alias: str) -> int:
+    """The number to begin after. A log that nobody has written to gets its head: without it a look costs more."""
+    start = log.position(alias)
+    if not start:
+        with suppress(Error, StaleHead):  # another one may be writing, and will do it
+            number_at_leisure(alias)
+    return start
 
 
 class _Run:
@@ -142,7 +152,7 @@ class _Run:
                 connections[alias].close()
                 look = _Look(alias)
                 wait, pause = pause, min(pause * 2, longest)
-            self._bell.wait(_interval(alias, ear) if wait is None else wait)
+            self._bell.wait(_interval(look.vendor, ear) if wait is None else wait)
 
     def _step(self, alias: str) -> float | None:
         """Read what is there; how long to wait for what should be there and is not."""
@@ -205,24 +215,26 @@ class _Look:
     """Whether a look at the log can show anything new. SQLite can tell for three microseconds."""
 
     def __init__(self, alias: str) -> None:
+        self.vendor = connections[alias].vendor
         self._connection: Any = connections[alias]
         self._version: int | None = None
 
     def may_show_something(self, rang: bool) -> bool:
-        if self._connection.vendor != "sqlite":
+        if self.vendor != "sqlite":
             return True
-        self._connection.ensure_connection()
+        if self._connection.connection is None:
+            self._connection.ensure_connection()
         (version,) = self._connection.connection.execute("PRAGMA data_version").fetchone()
         is_new = version != self._version
         self._version = version
         return is_new or rang
 
 
-def _interval(alias: str, ear: doorbells.Ear) -> float:
+def _interval(vendor: str, ear: doorbells.Ear) -> float:
     given = mcp_settings().poll_interval
     if given is not None:
         return given
-    return WITH_BELL if ear.hears else POLL.get(connections[alias].vendor, POLL_ELSEWHERE)
+    return WITH_BELL if ear.hears else POLL.get(vendor, POLL_ELSEWHERE)
 
 
 _local: dict[str, list[Callable[[Entry], object]]] = {}

@@ -24,7 +24,7 @@ from django_mcp.transports import sse
 from django_mcp.transports.event_ids import GET, Place, event_id
 from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream
-from django_mcp.transports.upkeep import in_background, join, upkeep
+from django_mcp.transports.upkeep import in_background, join, keep_up
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -83,7 +83,7 @@ async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: Sessi
     # What lies between its own number and what this process has given out already is read from the log.
     connection.boundary = max(span.start, here.position)
     here.connect(session.pk, connection)
-    upkeep.start(here)
+    keep_up(here)
     stream.on_close = partial(_close, here, session.pk, connection)
     after = place.number if place is not None and is_resumed else span.start
     if session.revision.has_priming:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
 from contextlib import suppress
 
 from django.db import Error
 
-from django_mcp.events import call_streams, on
+from django_mcp.events import call_streams, on, workers
 from django_mcp.events.call_streams import Entry
 from django_mcp.events.kinds import Entry as LogEntry
 from django_mcp.events.kinds import Kind
 from django_mcp.running import write_store
 from django_mcp.running.loops import PerLoop
-from django_mcp.running.threads import after_fork
 from django_mcp.transports.recording import Recording
 
 logger = logging.getLogger("django_mcp.http")
@@ -31,20 +29,6 @@ BATCH = 200  # calls a transaction
 BATCH_BYTES = 4 * 1024 * 1024  # of a transaction, unless one call alone has more
 LONGEST_PAUSE = 2.0  # seconds between two tries while the database is away
 GIVE_UP = 60.0  # seconds after its end for which a call that cannot be written is kept
-
-
-class _Identity:
-    """The name under which the calls of this process are known to others."""
-
-    def __init__(self) -> None:
-        self.renew()
-
-    def renew(self) -> None:
-        self.key = secrets.token_hex(8)
-
-
-worker = _Identity()
-after_fork(worker.renew)
 
 
 class Journal:
@@ -143,7 +127,7 @@ class Journal:
 
     async def _save(self, batch: list[Entry], watched: list[str], *, beats: bool) -> bool:
         try:
-            saved = await write_store(call_streams.save, worker.key, batch, watched, beats=beats)
+            saved = await write_store(call_streams.save, workers.this.key, batch, watched, beats=beats)
         except Error as error:
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
             logger.warning("What calls have sent is not written, next try in %.1f s: %s", self._pause, error)

@@ -20,7 +20,7 @@ from django_mcp.conf import MCPSettings
 from django_mcp.protocol.jsonrpc import encode
 from django_mcp.running import running_loop
 from django_mcp.server.dialogue import Message
-from django_mcp.transports import sse, streams
+from django_mcp.transports import sse, sweeps
 from django_mcp.transports.backlog import Backlog
 from django_mcp.transports.journal import journal_of
 from django_mcp.transports.recording import Recording
@@ -163,7 +163,7 @@ class AnswerStream:
                 raise StopAsyncIteration
             self._changed.clear()
             try:
-                async with asyncio.timeout(streams.KEEP_ALIVE_SECONDS):
+                async with asyncio.timeout(sweeps.KEEP_ALIVE_SECONDS):
                     await self._changed.wait()
             except TimeoutError:
                 return sse.KEEP_ALIVE

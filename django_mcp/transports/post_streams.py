@@ -18,6 +18,7 @@ from django.db import Error
 
 from django_mcp.events import call_streams
 from django_mcp.events.call_streams import Chunk, State
+from django_mcp.events.workers import SILENT
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.protocol.jsonrpc import encode, error_message
 from django_mcp.running import run_store, write_store
@@ -42,7 +43,6 @@ WITH_BELL = 5.0  # the longest where the call runs in this process, which rings
 # Seconds within which others are told of a call, however busy its worker is: until then nobody may know its id.
 KNOWN_WITHIN = 10.0
 AHEAD = 2.0  # seconds by which the clocks of other machines may be ahead
-SILENT = 4  # beats without a sign of life, after which a worker is taken for dead
 GONE = ProtocolError(INTERNAL_ERROR, "The worker that ran this call is gone.")
 
 

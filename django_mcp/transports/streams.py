@@ -1,7 +1,6 @@
 """The streams that this process holds open: frames in, frames out, and nothing that runs while there are none.
 
-An idle stream is a coroutine that waits for one future: it has no task, timer or queue of its own. One sweep a
-second sees to all of them.
+An idle stream is a coroutine that waits for one future: it has no task, timer or queue of its own.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from django_mcp.conf import MCPSettings
 from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.running import running_loop
 from django_mcp.transports.sse import KEEP_ALIVE
+from django_mcp.transports.sweeps import Sweep
 
-KEEP_ALIVE_SECONDS = 15.0
 RETRY_AFTER = "10"  # seconds
-SWEEP_EVERY = 1.0
 START_WITHIN = 30.0  # seconds: Django drops the response of a client that is gone and closes nothing
 MAX_CHUNK = 64 * 1024
 
@@ -55,31 +53,31 @@ class Stream:
         "_is_finished",
         "_limit",
         "_owner",
-        "_sending_since",
+        "_send_timeout",
         "_size",
         "_task",
         "_waiter",
+        "_waiting_since",
         "deadline",
         "farewell",
         "is_aborted",
         "keep_alive_at",
         "loop",
         "on_close",
-        "opened_at",
         "principal",
     )
 
-    def __init__(self, owner: OpenStreams, principal: str, limit: int, deadline: float) -> None:
+    def __init__(self, owner: OpenStreams, principal: str, conf: MCPSettings, deadline: float) -> None:
+        self.keep_alive_at = 0.0  # its sweep says when
         self.principal = principal
         self.loop = asyncio.get_running_loop()
         self.deadline = deadline
-        self.opened_at = time.monotonic()
-        self.keep_alive_at = self.opened_at + KEEP_ALIVE_SECONDS
         self.farewell: Callable[[], bytes] | None = None
         self.on_close: Callable[[], None] | None = None
         self.is_aborted = False
         self._owner: OpenStreams | None = owner
-        self._limit = limit
+        self._limit = conf.stream_buffer
+        self._send_timeout = conf.send_timeout
         self._frames: deque[bytes] | None = None
         self._size = 0
         self._is_ended = False
@@ -88,21 +86,23 @@ class Stream:
         self._task: asyncio.Task[Any] | None = None
         self._door: tuple[Send, asyncio.Task[Any]] | None = None
         self._flusher: asyncio.Task[None] | None = None
-        self._sending_since: float | None = None
         self._drained: asyncio.Future[None] | None = None
+        # For the door to begin, or for the client to take what it was sent.
+        self._waiting_since: float | None = time.monotonic()
 
     @property
     def is_open(self) -> bool:
         return not self._is_ended
 
     @property
-    def is_started(self) -> bool:
-        return self._task is not None
+    def is_idle(self) -> bool:
+        """Whether neither the door nor the client is waited for."""
+        return self._waiting_since is None
 
-    @property
-    def sending_since(self) -> float | None:
-        """When the client was sent what it has not taken yet (``time.monotonic()``)."""
-        return self._sending_since
+    def is_stuck(self, now: float) -> bool:
+        """Whether one of them has taken too long (``time.monotonic()``)."""
+        limit = START_WITHIN if self._task is None else self._send_timeout
+        return self._waiting_since is not None and now - self._waiting_since > limit
 
     async def drained(self) -> bool:
         """Wait until everything was handed to the server; false if the stream has ended. For one task a stream."""
@@ -118,11 +118,19 @@ class Stream:
         if self._size and self._size + len(frame) > self._limit:
             self.abort()
             return
+        if self._door is not None and self._flusher is None:
+            self._start_flush(self._door, frame)
+            return
         if self._frames is None:
             self._frames = deque()
         self._frames.append(frame)
         self._size += len(frame)
         self._wake()
+
+    def keep_alive(self) -> None:
+        """Send a comment, unless something is on its way or cannot be (SUB-16)."""
+        if self._waiting_since is None and self._frames is None:
+            self.put(KEEP_ALIVE)
 
     def end(self) -> None:
         """Finish after what is there, and the farewell."""
@@ -138,7 +146,7 @@ class Stream:
     def abort(self) -> None:
         """Give the client up, in the middle of what it is being sent."""
         self.is_aborted = True
-        waits = self._sending_since is not None or self._door is not None
+        waits = self._waiting_since is not None or self._door is not None
         self.close()
         if waits and self._task is not None:
             self._task.cancel()
@@ -169,6 +177,7 @@ class Stream:
         """
         self._task = task = current_task()
         self._door = send, task
+        self._waiting_since = None
         self._wake()
         try:
             while self._owner is not None and (await receive())["type"] != "http.disconnect":
@@ -180,15 +189,23 @@ class Stream:
         finally:
             self.close()
 
-    async def _flush(self, send: Send, waiting: asyncio.Task[Any]) -> None:
+    def _start_flush(self, door: tuple[Send, asyncio.Task[Any]], chunk: bytes) -> None:
+        task = start_task(self._flush(door, chunk))
+        if not task.done():
+            self._flusher = task
+            self._wait_for_client()
+
+    async def _flush(self, door: tuple[Send, asyncio.Task[Any]], chunk: bytes) -> None:
+        send, waiting = door
         try:
-            while self._frames:
-                self._sending_since = time.monotonic()
-                await send({"type": "http.response.body", "body": self._take(self._frames), "more_body": True})
-            self._sending_since = None
+            while chunk:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                chunk = self._take() if self._frames else b""
             if self._is_ended and self._owner is not None:
+                self._waiting_since = time.monotonic()
                 await send({"type": "http.response.body", "body": b""})
                 self._finish(waiting)
+            self._waiting_since = None
         except OSError:  # the client is gone
             self._finish(waiting)
         finally:
@@ -196,15 +213,16 @@ class Stream:
 
     def _finish(self, waiting: asyncio.Task[Any]) -> None:
         """Nothing more can be sent, so nobody need wait for the client."""
-        self._is_finished = True
-        waiting.cancel()
+        if not self._is_finished:
+            self._is_finished = True
+            waiting.cancel()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
         self._task = current_task()
-        self._sending_since = None
+        self._waiting_since = None
         while not self._frames:
             if self._is_ended:
                 self.close()
@@ -217,11 +235,21 @@ class Stream:
                 raise
             finally:
                 self._waiter = None
-        self._sending_since = time.monotonic()
-        return self._take(self._frames)
+        chunk = self._take()
+        self._wait_for_client()
+        return chunk
 
-    def _take(self, frames: deque[bytes]) -> bytes:
+    def _wait_for_client(self) -> None:
+        assert self._owner is not None  # noqa: S101 - one that is closed sends nothing
+        self._waiting_since = time.monotonic()
+        self._owner.watch(self)
+
+    def _take(self) -> bytes:
         """As much as goes out at once."""
+        frames = self._frames
+        if frames is None:
+            return b""
+        self._waiting_since = time.monotonic()
         chunk = frames.popleft()
         while frames and len(chunk) < MAX_CHUNK:
             chunk += frames.popleft()
@@ -236,10 +264,9 @@ class Stream:
             self._drained.set_result(None)
 
     def _wake(self) -> None:
-        if self._door is not None and self._flusher is None and self._owner is not None:
-            task = start_task(self._flush(*self._door))
-            if not task.done():
-                self._flusher = task
+        has_work = self._owner is not None and (self._frames or self._is_ended)
+        if self._door is not None and self._flusher is None and has_work:
+            self._start_flush(self._door, self._take())
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -248,12 +275,11 @@ class OpenStreams:
     """The streams of this process, counted against ``MAX_STREAMS`` and ``MAX_STREAMS_PER_USER``."""
 
     def __init__(self) -> None:
-        self._streams: set[Stream] = set()
+        self._sweeps: dict[asyncio.AbstractEventLoop, Sweep] = {}
         self._per_principal: dict[str, int] = {}
-        self._swept: set[asyncio.AbstractEventLoop] = set()
 
     def __len__(self) -> int:
-        return len(self._streams)
+        return sum(len(sweep.streams) for sweep in list(self._sweeps.values()))
 
     def open(self, principal: str, conf: MCPSettings, *, expires: float | None = None) -> Stream:
         """Raises ``ProtocolError`` with HTTP 503 where the process or the user holds too many.
@@ -261,30 +287,30 @@ class OpenStreams:
         ``expires`` is when the credentials end (``time.time()``).
         """
         own = self._per_principal.get(principal, 0)
-        if len(self._streams) >= conf.max_streams or own >= conf.max_streams_per_user:
+        if len(self) >= conf.max_streams or own >= conf.max_streams_per_user:
             raise ProtocolError(
                 INTERNAL_ERROR, "Too many open streams", status=503, headers=(("Retry-After", RETRY_AFTER),)
             )
         age = time.time() + conf.stream_age
-        stream = Stream(self, principal, conf.stream_buffer, age if expires is None else min(age, expires))
-        self._streams.add(stream)
+        stream = Stream(self, principal, conf, age if expires is None else min(age, expires))
+        self._sweep_of(stream.loop).add(stream)
         self._per_principal[principal] = own + 1
-        if stream.loop not in self._swept:
-            self._drop_ended_loops()
-            self._swept.add(stream.loop)
-            stream.loop.call_later(SWEEP_EVERY, self._sweep, stream.loop, conf)
         return stream
+
+    def watch(self, stream: Stream) -> None:
+        """Look after one that waits for its client."""
+        self._sweeps[stream.loop].watch(stream)
 
     def forget(self, stream: Stream) -> None:
         """Give the stream's place back."""
-        self._streams.discard(stream)
+        self._sweeps[stream.loop].discard(stream)
         left = self._per_principal.pop(stream.principal) - 1
         if left:
             self._per_principal[stream.principal] = left
 
     def end_all(self) -> None:
         """Let every stream send its last frame and end. Safe to call from a signal handler."""
-        for stream in list(self._streams):
+        for stream in self._all():
             try:
                 stream.loop.call_soon_threadsafe(stream.end)
             except RuntimeError:  # its loop has ended
@@ -292,37 +318,24 @@ class OpenStreams:
 
     def abort_all(self) -> None:
         """Cut off the clients that have not taken their last frame. Safe to call from a signal handler."""
-        for stream in list(self._streams):
+        for stream in self._all():
             with suppress(RuntimeError):  # its loop has ended
                 stream.loop.call_soon_threadsafe(stream.abort)
 
+    def _all(self) -> list[Stream]:
+        return [stream for sweep in list(self._sweeps.values()) for stream in list(sweep.streams)]
+
+    def _sweep_of(self, loop: asyncio.AbstractEventLoop) -> Sweep:
+        found = self._sweeps.get(loop)
+        if found is None:
+            self._drop_ended_loops()
+            found = self._sweeps[loop] = Sweep(loop)
+        return found
+
     def _drop_ended_loops(self) -> None:
-        self._swept = {loop for loop in self._swept if not loop.is_closed()}
-        for stream in [one for one in self._streams if one.loop.is_closed()]:
+        for stream in [one for one in self._all() if one.loop.is_closed()]:
             stream.close()
-
-    def _sweep(self, loop: asyncio.AbstractEventLoop, conf: MCPSettings) -> None:
-        """Keep-alives, deadlines and clients that do not read, for the streams of one loop."""
-        own = [stream for stream in self._streams if stream.loop is loop]
-        now, wall = time.monotonic(), time.time()
-        for stream in own:
-            self._see_to(stream, now, wall, conf.send_timeout)
-        if own:
-            loop.call_later(SWEEP_EVERY, self._sweep, loop, conf)
-        else:
-            self._swept.discard(loop)
-
-    def _see_to(self, stream: Stream, now: float, wall: float, send_timeout: float) -> None:
-        if stream.deadline <= wall:
-            stream.end()
-        elif stream.keep_alive_at <= now:
-            stream.keep_alive_at = now + KEEP_ALIVE_SECONDS
-            stream.put(KEEP_ALIVE)
-        sending = stream.sending_since
-        if sending is not None and now - sending > send_timeout:
-            stream.abort()
-        elif not stream.is_started and now - stream.opened_at > START_WITHIN:
-            stream.close()
+        self._sweeps = {loop: sweep for loop, sweep in self._sweeps.items() if not loop.is_closed()}
 
 
 def current_task() -> asyncio.Task[Any]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from django.db import DatabaseError
 
 from django_mcp.events import hub as hubs
+from django_mcp.events import legacy, workers
 from django_mcp.events.hub import Guest, Hub
-from django_mcp.running import run_store
+from django_mcp.events.workers import Watch
+from django_mcp.running import run_store, write_store
 from django_mcp.sessions import touch_interval, touch_sessions
 from django_mcp.transports.streams import Stream
 
@@ -53,43 +56,38 @@ async def enter(stream: Stream, guest: Guest) -> Hub:
 
     stream.on_close = leave
     here.admit(guest)
-    upkeep.start(here)
+    keep_up(here)
     return here
 
 
-class Upkeep:
-    """A timer for each loop that has streams."""
+class Timer:
+    """Something that is done every ``interval()`` seconds for each loop that has streams."""
 
-    def __init__(self) -> None:
-        self._checked: WeakKeyDictionary[Hub, float] = WeakKeyDictionary()
+    def __init__(self, interval: Callable[[], float], work: Callable[[Hub], Awaitable[None]]) -> None:
+        self._interval = interval
+        self._work = work
+        self._running: WeakSet[Hub] = WeakSet()
 
     def start(self, hub: Hub) -> None:
-        """See to the streams of this hub until there are none."""
-        if hub not in self._checked:
-            self._checked[hub] = time.monotonic()
-            hub.loop.call_later(touch_interval(), self._tick, hub)
+        """Go on until the hub has no streams."""
+        if hub not in self._running:
+            self._running.add(hub)
+            hub.loop.call_later(self._interval(), self._tick, hub)
 
     def _tick(self, hub: Hub) -> None:
         if not len(hub):
-            del self._checked[hub]
+            self._running.discard(hub)
             return
-        in_background(hub.loop, self._see_to_and_go_on(hub))
+        in_background(hub.loop, self._work_and_go_on(hub))
 
-    async def _see_to_and_go_on(self, hub: Hub) -> None:
+    async def _work_and_go_on(self, hub: Hub) -> None:
         """The next time counts from the end of this one, so a database that is slow is not asked ever more."""
         try:
-            await self._see_to(hub)
-        finally:
-            hub.loop.call_later(touch_interval(), self._tick, hub)
-
-    async def _see_to(self, hub: Hub) -> None:
-        try:
-            await touch(hub)
+            await self._work(hub)
         except DatabaseError as error:  # the next time may do
-            logger.warning("The use of sessions was not noted: %s", error)
-        if time.monotonic() - self._checked.get(hub, 0.0) >= CHECK_EVERY:
-            self._checked[hub] = time.monotonic()
-            await hub.check_everybody()
+            logger.warning("The streams could not be seen to: %s", error)
+        finally:
+            hub.loop.call_later(self._interval(), self._tick, hub)
 
 
 async def touch(hub: Hub) -> None:
@@ -102,4 +100,33 @@ async def touch(hub: Hub) -> None:
                 streams.end()
 
 
-upkeep = Upkeep()
+async def check(hub: Hub) -> None:
+    await hub.check_everybody()
+
+
+_watches: WeakKeyDictionary[Hub, Watch] = WeakKeyDictionary()
+
+
+async def beat(hub: Hub) -> None:
+    """Tell others that this process lives, and close the connections of those that do not."""
+    if not hub.sessions:
+        return
+    await write_store(workers.beat, workers.this.key)
+    await hub.refresh()
+    elsewhere: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for streams in hub.sessions.values():
+        for span in streams.elsewhere():
+            elsewhere[span.worker].append((streams.pk, span.connection))
+    beats = await run_store(workers.beats, list(elsewhere)) if elsewhere else {}
+    for worker in _watches.setdefault(hub, Watch()).gone(beats, time.monotonic()):
+        for session, connection in elsewhere[worker]:
+            await write_store(legacy.close_span, session, connection)
+
+
+timers = (Timer(lambda: touch_interval(), touch), Timer(lambda: CHECK_EVERY, check), Timer(lambda: workers.BEAT, beat))
+
+
+def keep_up(hub: Hub) -> None:
+    """See to the streams of this hub until there are none."""
+    for timer in timers:
+        timer.start(hub)

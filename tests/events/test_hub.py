@@ -76,7 +76,7 @@ class HubTests(StreamTestCase):
             await here.join()
             streams = SessionStreams(7)
             here._stale.add(streams)
-            await here._refresh()
+            await here.refresh()
             assert len(here) == 0
             here.leave()
 

@@ -14,7 +14,7 @@ from django_mcp.events.hub import Hub, broadcast_of
 from django_mcp.events.kinds import Entry, Kind
 from django_mcp.events.tail import reader
 from django_mcp.models import Event
-from django_mcp.transports import streams
+from django_mcp.transports import sweeps
 from django_mcp.transports.streams import open_streams
 from tests.events.streaming import FAST, SUBSCRIPTION, StreamTestCase
 
@@ -109,7 +109,7 @@ class ListenTests(StreamTestCase):
         """SUB-16, S249"""
 
         async def scenario(site):
-            with patch.object(streams, "KEEP_ALIVE_SECONDS", 0.02), patch.object(streams, "SWEEP_EVERY", 0.01):
+            with patch.object(sweeps, "KEEP_ALIVE_SECONDS", 0.02), patch.object(sweeps, "SWEEP_EVERY", 0.01):
                 stream = await site.listen(LISTS)
                 await stream.message()
                 await stream._until(lambda: stream.body.count(b"\n: keep-alive\n\n") >= 2)
@@ -251,7 +251,7 @@ class ListenTests(StreamTestCase):
         self.setUp()
 
         async def scenario(site):
-            with patch.object(streams, "SWEEP_EVERY", 0.01):
+            with patch.object(sweeps, "SWEEP_EVERY", 0.01):
                 stream = await site.listen(LISTS)
                 await stream.message()
                 assert is_closing(await stream.message())
@@ -282,7 +282,7 @@ class ListenTests(StreamTestCase):
         self.setUp()
 
         async def scenario(site):
-            with patch.object(streams, "SWEEP_EVERY", 0.01):
+            with patch.object(sweeps, "SWEEP_EVERY", 0.01):
                 stream = await site.listen(LISTS)
                 await stream.message()
                 stream.paused = True

@@ -13,7 +13,7 @@ from django_mcp.consumers import stream as consumer_stream
 from django_mcp.events import hub as hubs
 from django_mcp.events.sessions import SessionStreams
 from django_mcp.events.spans import Span
-from django_mcp.transports import get_streams, streams, upkeep
+from django_mcp.transports import get_streams, streams, sweeps, upkeep
 from django_mcp.transports.stdio_events import SessionNews
 from django_mcp.transports.streams import OpenStreams
 
@@ -101,6 +101,21 @@ class StreamTests(SimpleTestCase):
         self.run_in_a_loop(steps)
         assert len(self.streams) == 0
 
+    def test_a_client_that_is_gone_is_noticed_once(self):
+        """Whoever runs the door takes a second cancellation for one of its own."""
+
+        async def steps():
+            stream, door = self.open(), Door()
+            serving = asyncio.create_task(stream.serve(door.receive, door.send))
+            await asyncio.sleep(0)
+            door.fault = ConnectionResetError()
+            stream.put(b"a")
+            stream.put(b"b")
+            await serving
+            assert serving.cancelling() == 0
+
+        self.run_in_a_loop(steps)
+
     def test_the_end_of_its_task_is_its_own_end(self):
         async def steps():
             stream, door = self.open(), Door()
@@ -147,9 +162,10 @@ class StreamTests(SimpleTestCase):
 
     def test_nothing_is_swept_where_nothing_is_open(self):
         async def steps():
-            with patch.object(streams, "SWEEP_EVERY", 0.001):
+            with patch.object(sweeps, "SWEEP_EVERY", 0.001):
                 self.open().close()
-                while self.streams._swept:
+                [sweep] = self.streams._sweeps.values()
+                while sweep._timer:
                     await asyncio.sleep(0.001)
 
         self.run_in_a_loop(steps)

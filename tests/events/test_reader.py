@@ -45,6 +45,16 @@ class ReaderTests(TransactionTestCase):
         reader.detach(print)
         reader.close()
 
+    def test_a_log_that_nobody_has_written_to_gets_its_head(self):
+        """So that a look at it is one query, as at any other."""
+        with listening():
+            assert EventHead.objects.get().seq == 0
+        EventHead.objects.all().delete()
+        busy = patch.object(reading, "number_at_leisure", side_effect=OperationalError("database is locked"))
+        with busy, listening() as heard:
+            publish("note://a")
+            assert uris(heard.wait_for(1)) == ["note://a"]
+
     def test_what_a_dead_process_left_is_numbered_and_heard(self):
         with listening() as heard:
             with patch.object(log, "number_waiting"):
@@ -223,10 +233,10 @@ class ReaderTests(TransactionTestCase):
 
     def test_how_often_it_looks(self):
         hears, deaf = type("Ear", (), {"hears": True})(), doorbells.Deaf()
-        assert reading._interval("default", hears) == 0.02
+        assert reading._interval(connection.vendor, hears) == 0.02
         with override_settings(DJANGO_MCP={}):
-            assert reading._interval("default", hears) == 5
-            assert reading._interval("default", deaf) == (0.1 if connection.vendor == "sqlite" else 0.25)
+            assert reading._interval(connection.vendor, hears) == 5
+            assert reading._interval(connection.vendor, deaf) == (0.1 if connection.vendor == "sqlite" else 0.25)
 
 
 def cursor():

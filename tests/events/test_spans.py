@@ -30,28 +30,29 @@ def test_while_none_is_open_the_one_that_ended_last_owns_it():
 def histories(draw):
     """What happens to a session, by number: streams open, close, are resumed, workers die, events pass.
 
-    A killed worker closes nothing: its connection stays open in the log until its stream is resumed.
+    A killed worker closes nothing: its connection stays open in the log until its stream is resumed, or another
+    worker notices.
     """
-    steps = draw(
-        st.lists(st.tuples(st.sampled_from(["open", "close", "kill", "event"]), st.integers(0, 5)), max_size=40)
-    )
+    kinds = st.sampled_from(["open", "close", "kill", "notice", "event"])
+    steps = draw(st.lists(st.tuples(kinds, st.integers(0, 5)), max_size=40))
     log = []
     alive, killed, ended = [], [], []
     for seq, (step, choice) in enumerate(steps, 1):
         if step == "open":
-            back = [*killed, *ended]
+            back = [*(stream for stream, _ in killed), *ended]
             stream = back[choice % len(back)] if back and choice % 2 else f"s{seq}"
             alive = [one for one in alive if one[0] != stream]
-            killed = [one for one in killed if one != stream]
+            killed = [one for one in killed if one[0] != stream]
             ended = [one for one in ended if one != stream]
             log.append(("open", seq, stream, f"c{seq}"))
             alive.append((stream, f"c{seq}"))
-        elif step == "close" and alive:
-            stream, connection = alive.pop(choice % len(alive))
+        elif (step == "close" and alive) or (step == "notice" and killed):
+            those = alive if step == "close" else killed
+            stream, connection = those.pop(choice % len(those))
             ended.append(stream)
             log.append(("close", seq, stream, connection))
         elif step == "kill" and alive:
-            killed.append(alive.pop(choice % len(alive))[0])
+            killed.append(alive.pop(choice % len(alive)))
         elif step == "event":
             log.append(("event", seq, "", ""))
     return log

@@ -13,7 +13,7 @@ import django_mcp
 from django_mcp.auth.base import identify
 from django_mcp.events import hub as hubs
 from django_mcp.models import AccessToken
-from django_mcp.transports import streams
+from django_mcp.transports import sweeps
 from tests.events.streaming import FAST, StreamTestCase
 from tests.events.test_listening import LISTS, NOTE, STAFF, acknowledged, changed, is_closing, updated
 
@@ -96,7 +96,7 @@ class WhoMayTests(StreamTestCase):
         self.token.save()
 
         async def scenario(site):
-            with patch.object(streams, "SWEEP_EVERY", 0.01):
+            with patch.object(sweeps, "SWEEP_EVERY", 0.01):
                 stream = await site.listen(LISTS, **self.headers)
                 await stream.message()
                 assert is_closing(await stream.message())

@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from django_mcp.logging import MCPLogHandler
 from django_mcp.protocol.envelope import LOG_LEVELS
-from django_mcp.transports import sse, streams
+from django_mcp.transports import sse, sweeps
 from django_mcp.transports.shutdown import cancel_all
 from tests.shop.mcp import gate
 from tests.stdio.client import talk
@@ -253,7 +253,7 @@ def test_a_failure_after_the_first_event_is_the_last_event(door):
 
 def test_a_quiet_stream_is_kept_alive(door, monkeypatch):
     """MH-29, LH-39."""
-    monkeypatch.setattr(streams, "KEEP_ALIVE_SECONDS", 0.02)
+    monkeypatch.setattr(sweeps, "KEEP_ALIVE_SECONDS", 0.02)
 
     async def steps():
         call = modern(door, "step_then_wait", progressToken=1)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from django_mcp.models import AccessToken, Session
 from django_mcp.sessions import touch_session
-from django_mcp.transports import session_use, streams
+from django_mcp.transports import session_use, sweeps
 from tests.shop.mcp import gate
 from tests.wire.client import WireClient
 from tests.wire.doors import consumer
@@ -127,8 +127,8 @@ async def test_a_stream_of_one_event_does_not_close_the_open_stream(session):
 
 def test_an_idle_stream_asks_the_database_nothing(session, monkeypatch):
     """BL-102: not before its session has to be touched."""
-    monkeypatch.setattr(streams, "KEEP_ALIVE_SECONDS", 0.005)
-    monkeypatch.setattr(streams, "SWEEP_EVERY", 0.005)
+    monkeypatch.setattr(sweeps, "KEEP_ALIVE_SECONDS", 0.005)
+    monkeypatch.setattr(sweeps, "SWEEP_EVERY", 0.005)
 
     async def scenario():
         stream = Connection("GET", stream_headers(session))

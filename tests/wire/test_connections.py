@@ -14,7 +14,7 @@ from django.test import override_settings
 from django_mcp.conf import mcp_settings
 from django_mcp.models import AccessToken
 from django_mcp.routing import MCPRouter
-from django_mcp.transports import streams
+from django_mcp.transports import sweeps
 from django_mcp.transports.shutdown import detached_exchanges
 from django_mcp.transports.streams import open_streams
 from tests.shop.mcp import gate
@@ -210,8 +210,8 @@ async def test_several_get_streams_of_one_session_may_be_open(session):
 @in_a_loop
 async def test_a_quiet_stream_is_kept_alive_and_keeps_its_session(session, monkeypatch):
     """BL-059, BL-102: comments, and a session that does not count as idle."""
-    monkeypatch.setattr(streams, "KEEP_ALIVE_SECONDS", 0.01)
-    monkeypatch.setattr(streams, "SWEEP_EVERY", 0.01)
+    monkeypatch.setattr(sweeps, "KEEP_ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(sweeps, "SWEEP_EVERY", 0.01)
     monkeypatch.setattr("django_mcp.transports.upkeep.touch_interval", lambda: 0.02)
     touched = asyncio.Event()
 
@@ -288,8 +288,7 @@ async def test_a_stream_gives_its_place_back_once(session):
 @pytest.mark.parametrize("ends", ["revoke", "delete"])
 def test_a_stream_ends_with_the_token_that_opened_it(db, ends, monkeypatch):
     """AUTH-10, SUB-13: though nobody announced it, at the latest when all credentials are looked at."""
-    monkeypatch.setattr("django_mcp.transports.upkeep.touch_interval", lambda: 0.001)
-    monkeypatch.setattr("django_mcp.transports.upkeep.CHECK_EVERY", 0.0)
+    monkeypatch.setattr("django_mcp.transports.upkeep.CHECK_EVERY", 0.001)
     token, value = AccessToken.objects.issue(User.objects.create(username="ann"))
     authorization = ("Authorization", f"Bearer {value}")
 

@@ -17,7 +17,7 @@ from django_mcp import default_server
 from django_mcp.running import Runner, close_lanes, exchange, run_store, step
 from django_mcp.running.runs import guarded
 from django_mcp.server.call import Locale
-from django_mcp.transports import streams
+from django_mcp.transports import streams, sweeps
 from django_mcp.transports.shutdown import RunningExchanges, SignalHook, attached_exchanges
 from django_mcp.transports.streams import open_streams
 from django_mcp.views import Endpoint
@@ -122,7 +122,7 @@ def test_a_signal_reaches_the_server_after_the_loop_has_ended():
 @in_a_loop
 async def test_a_stream_whose_response_django_drops_gives_its_place_back(session, monkeypatch):
     """The client left while middleware still had the response: nothing closes it (BL-058)."""
-    monkeypatch.setattr(streams, "SWEEP_EVERY", 0.01)
+    monkeypatch.setattr(sweeps, "SWEEP_EVERY", 0.01)
     scope = scope_of("GET", "/mcp", [("Host", "testserver"), *stream_headers(session)])
     response = await Endpoint(default_server)._serve_async(ASGIRequest(scope, BytesIO()), {})
     assert len(open_streams) == 1
