@@ -215,8 +215,8 @@ class _Look:
     """Whether a look at the log can show anything new. SQLite can tell for three microseconds."""
 
     def __init__(self, alias: str) -> None:
-        self.vendor = connections[alias].vendor
         self._connection: Any = connections[alias]
+        self.vendor: str = self._connection.vendor
         self._version: int | None = None
 
     def may_show_something(self, rang: bool) -> bool:

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 import django_mcp
-from django_mcp.events import legacy, workers
+from django_mcp.events import legacy, log, workers
 from django_mcp.events.hub import hub
 from django_mcp.events.workers import BEAT, SILENT, Watch
 from django_mcp.models import Event, Session, StreamSpan, Worker
@@ -131,6 +131,7 @@ class GoneWorkerTests(StreamTestCase):
         async def scenario(site):
             session = await site.session()
             stream = await session.get()
+            await hub().passed(await sync_to_async(log.position)("default"))
             away = patch.object(legacy, "load", side_effect=OperationalError("away"))
             with away, patch("django_mcp.events.hub._PAUSES", ()), self.assertRaises(OperationalError):
                 await upkeep.beat(hub())

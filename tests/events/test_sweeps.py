@@ -145,6 +145,22 @@ class SweepTests(SimpleTestCase):
 
         self.run_in_a_loop(steps)
 
+    def test_a_client_has_the_time_for_every_chunk_anew(self):
+        async def steps():
+            door = SlowDoor()
+            stream, _ = await self.serve(door)
+            for chunk in (b"a", b"b"):
+                stream.put(chunk)
+            for sent in ([b"a"], [b"a", b"b"]):
+                await self.sweep(CONF.send_timeout - SWEEP_EVERY)
+                door.taken.set()
+                door.taken.clear()
+                await settle()
+                assert door.sent == sent
+            assert stream.is_open
+
+        self.run_in_a_loop(steps)
+
     def test_a_client_that_does_not_take_the_end_is_cut_off(self):
         async def steps():
             door = SlowDoor()
