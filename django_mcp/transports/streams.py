@@ -333,9 +333,10 @@ class OpenStreams:
         return found
 
     def _drop_ended_loops(self) -> None:
-        for stream in [one for one in self._all() if one.loop.is_closed()]:
-            stream.close()
-        self._sweeps = {loop: sweep for loop, sweep in self._sweeps.items() if not loop.is_closed()}
+        for loop in [one for one in list(self._sweeps) if one.is_closed()]:  # another thread may add its own
+            for stream in list(self._sweeps[loop].streams):
+                stream.close()
+            del self._sweeps[loop]
 
 
 def current_task() -> asyncio.Task[Any]:
