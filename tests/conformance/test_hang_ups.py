@@ -14,6 +14,8 @@ pytestmark = pytest.mark.integration
 
 SITES = [("daphne", "consumer"), ("uvicorn", "consumer"), ("uvicorn", "view")]
 LIMIT = 120
+# What asyncio's own loop says where uvicorn sends before it has heard that the client is gone; uvloop says nothing.
+LOST = "socket.send() raised exception."
 CLIENTS = 10  # of each stage
 # Where threads and connections of the process are made at the first use of each.
 SPARE = 4
@@ -107,4 +109,4 @@ def test_nothing_stays_of_clients_that_hang_up(site, database, era):
     streams.run(steps())
     for table in ("pendingrequest", "session"):
         assert database.rows(f"SELECT count(*) FROM django_mcp_{table}") == [(0,)], table
-    assert site.errors.read_text() == ""
+    assert set(site.errors.read_text().splitlines()) <= {LOST}
