@@ -21,7 +21,7 @@ def contents():
     return [
         *tickets,
         *comments,
-        *((bytes(content),) for content in Attachment.objects.values_list("content", flat=True)),
+        *((bytes(content),) for content in Attachment.objects.order_by("pk").values_list("content", flat=True)),
     ]
 
 
