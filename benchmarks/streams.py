@@ -13,8 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -27,6 +27,8 @@ from tests.conformance import streams
 URI = "note://watched"
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+ROUNDS = 50
+WARM_UP = 5
 SETTLE = 2  # seconds until what opening the streams has left is over
 FILTER = {"toolsListChanged": True, "resourceSubscriptions": [URI]}
 GET = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
@@ -124,11 +126,28 @@ async def crowd_of(port: int, request: bytes, count: int) -> AsyncIterator[Crowd
         await asyncio.sleep(0.5)
 
 
-async def fan_out(port: int, request: bytes, count: int, mark: bytes, trigger: bytes) -> tuple[float, float]:
-    async with crowd_of(port, request, count) as crowd:
-        await crowd.reached(count, mark, trigger)
-        times = [await crowd.reached(count, mark, trigger) for _ in range(15)]
-        return statistics.median(one[0] for one in times), statistics.median(one[1] for one in times)
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Streams to a server, and what sends a frame with this mark to all of them."""
+
+    port: int
+    request: bytes
+    mark: bytes
+    trigger: bytes
+
+
+async def fan_out(count: int, sides: Sequence[Side]) -> list[tuple[float, float]]:
+    """Of each side, in turn again and again: the medians of what ``Crowd.reached`` gives."""
+    async with AsyncExitStack() as stack:
+        crowds = [await stack.enter_async_context(crowd_of(side.port, side.request, count)) for side in sides]
+        rounds = []
+        for _ in range(WARM_UP + ROUNDS):
+            pairs = zip(crowds, sides, strict=True)
+            rounds.append([await crowd.reached(count, side.mark, side.trigger) for crowd, side in pairs])
+    return [
+        (statistics.median(one[0] for one in times), statistics.median(one[1] for one in times))
+        for times in zip(*rounds[WARM_UP:], strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +234,14 @@ def main() -> None:
     with targets.Servers() as servers:
         floor = servers.get(targets.BARE_STREAMS)
         print(f"  bare: {asyncio.run(idle(floor, GET, options))}", flush=True)
-        bare = asyncio.run(fan_out(floor.port, GET, options.fanout, b"xxx", BARE_SEND))
     with targets.Servers() as servers:
         own = servers.get(targets.OUR_STREAMS)
         show("ours on SQLite", asyncio.run(idle(own, listening(), options)), POLL["sqlite"], options)
-        ours = asyncio.run(fan_out(own.port, listening(), options.fanout, b"resources/updated", tool_call()))
+        sides = (
+            Side(own.port, listening(), b"resources/updated", tool_call()),
+            Side(servers.get(targets.BARE_STREAMS).port, GET, b"xxx", BARE_SEND),
+        )
+        ours, bare = asyncio.run(fan_out(options.fanout, sides))
         times = asyncio.run(latency(own.port, own.site.env if own.site else {}, 200))
     with targets.Servers() as servers:
         try:
