@@ -144,10 +144,10 @@ def test_ten_thousand_calls_keep_memory_flat():
         seconds = time.monotonic() - began
         after = measure()
         assert after["memory"] - before["memory"] < 2_000_000
-        assert after["tasks"] == before["tasks"]
-        # A second thread of the store may have met the database: its file and two of the log.
-        assert after["files"] <= before["files"] + 3
-        assert after["threads"] <= before["threads"] + 1
+        assert after["tasks"] <= before["tasks"] + 1
+        # A thread or two may be new, each with the database's file and two of its log.
+        assert after["files"] <= before["files"] + 6
+        assert after["threads"] <= before["threads"] + 2
         print(f"{10_000 / seconds:.0f} calls/s, {(after['memory'] - before['memory']) / 1024:.0f} KiB more")
         assert process.close() == 0
 
