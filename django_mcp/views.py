@@ -79,7 +79,7 @@ async def _exchange(exchange: HTTPExchange, request: HttpRequest) -> Response:
     response = await http.admit(exchange)
     if response is not None:
         return response
-    if isinstance(request, WSGIRequest) and "transfer-encoding" in request.headers:
+    if isinstance(request, WSGIRequest) and exchange.request.headers.get("transfer-encoding") is not None:
         # Whatever its length is, Django reads it as empty.
         return exchange.refuse(ProtocolError(INVALID_REQUEST, "Send a body with its Content-Length", status=411))
     try:
