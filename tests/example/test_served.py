@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -37,9 +39,7 @@ class Demo:
         self.environment.pop("DJANGO_SETTINGS_MODULE", None)
 
     def __enter__(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.log = self.folder / "demo.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -74,6 +74,12 @@ class Demo:
     def value(self, label):
         [line] = [line for line in self.lines if line.startswith(label)]
         return line.removeprefix(label).strip()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def _hear_interrupts():
@@ -114,6 +120,58 @@ def test_a_client_that_starts_the_server_sees_the_same_data(demo, era):
             Client(server, mode=era, elicitation_callback=person(demo)) as client,
         ):
             await use_everything(client, era)
+
+    asyncio.run(main())
+
+
+@pytest.fixture(scope="module")
+def workers(demo):
+    """The address of several workers that serve the same data."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "example_project.asgi:application", "--lifespan", "off"]
+    log = demo.folder / "workers.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [*command, "--workers", "3", "--port", str(port)],
+            cwd=MANAGE.parents[1],
+            env={**demo.environment, "DJANGO_SETTINGS_MODULE": "example_project.settings"},
+            stdout=errors,
+            stderr=errors,
+        )
+    try:
+        until_served(f"http://127.0.0.1:{port}", process, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(LIMIT)
+
+
+def until_served(site, process, log):
+    end = time.monotonic() + LIMIT
+    while True:
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < end
+        with suppress(httpx2.TransportError):
+            httpx2.get(f"{site}/admin/login/", timeout=LIMIT)
+            return
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_page_may_meet_another_worker_than_the_call_that_asks(demo, workers, era):
+    """S2C-04, MRTR-09: each request has a connection of its own, which any of three workers takes."""
+
+    async def main():
+        headers = {"Authorization": f"Bearer {demo.value('Token:')}"}
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        async with asyncio.timeout(LIMIT), httpx2.AsyncClient(headers=headers, limits=limits, timeout=LIMIT) as http:
+            transport = streamable_http_client(f"{workers}/mcp", http_client=http)
+            async with Client(transport, mode=era, elicitation_callback=person(demo)) as client:
+                ticket = {"queue": "app", "subject": "Broken", "description": "In two.", "customer": EMAIL}
+                number = (await called(client, "open_ticket", **ticket))["number"]
+                refunds = [called(client, "arrange_refund", number=number, amount=amount) for amount in range(1, 9)]
+                for amount, notes in enumerate(await asyncio.gather(*refunds), start=1):
+                    assert f"Refund of {amount}.00 €" in str(notes)
 
     asyncio.run(main())
 
@@ -173,7 +231,8 @@ def person(demo):
     agent, password = line.split(" with the password ")
 
     async def elicited(context, params):
-        async with httpx2.AsyncClient(follow_redirects=True, timeout=LIMIT) as browser:
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=LIMIT, limits=limits) as browser:
             login = await browser.get(params.url)
             page = await send(browser, login, {"username": agent, "password": password})
             done = await send(browser, page, {"iban": "DE02120300000000202051"})
