@@ -65,10 +65,10 @@ def test_python_blocks_run(page):
         pass
 
 
-# Outside django_db, whose transaction ends with the connection that a TestCase closes behind itself.
-@pytest.mark.usefixtures("django_db_setup")
-def test_the_test_cases_pass(django_db_blocker):
-    with django_db_blocker.unblock(), run(DOCS / "testing.md") as namespace:
+# A TestCase closes its connection behind itself, and with it a transaction that is around it.
+@pytest.mark.django_db(transaction=True)
+def test_the_test_cases_pass():
+    with run(DOCS / "testing.md") as namespace:
         assert run_test_cases(namespace) == 10
 
 
