@@ -27,6 +27,7 @@ AT_ONCE = 8
 
 @pytest.mark.parametrize("server", ["daphne", "uvicorn"])
 def test_five_hundred_calls_of_twenty_sessions_all_get_their_own_answer(server):
+    """W11: no session belongs to a worker."""
     with served(server, WORKERS) as site, ThreadPoolExecutor(AT_ONCE) as pool:
         clients = list(pool.map(wire.open_session, [site.port] * SESSIONS))
 

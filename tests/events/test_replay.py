@@ -90,7 +90,7 @@ class ReplayTests(StreamTestCase):
         self.play(scenario)
 
     def test_ids_that_name_nothing_replay_nothing(self):
-        """LH-27: unknown, malformed, foreign and pruned ones; and those of POST streams (BL-055)."""
+        """LH-27, SEC-04: unknown, malformed, foreign and pruned ones; and those of POST streams (BL-055)."""
 
         async def scenario(site):
             foreign = await site.session()

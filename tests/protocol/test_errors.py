@@ -37,6 +37,24 @@ def test_invalid_params_carry_data_and_id():
     assert error.request_id == 0
 
 
+def test_each_code_is_the_one_that_the_specification_gives():
+    """S14"""
+    assert {name: code for name, code in vars(errors).items() if isinstance(code, int)} == {
+        "PARSE_ERROR": -32700,
+        "INVALID_REQUEST": -32600,
+        "METHOD_NOT_FOUND": -32601,
+        "INVALID_PARAMS": -32602,
+        "INTERNAL_ERROR": -32603,
+        "SESSION_NOT_FOUND": -32001,
+        "RESOURCE_NOT_FOUND": -32002,
+        "REQUEST_CANCELLED": -32800,
+        "URL_ELICITATION_REQUIRED": -32042,
+        "HEADER_MISMATCH": -32020,
+        "MISSING_CLIENT_CAPABILITY": -32021,
+        "UNSUPPORTED_PROTOCOL_VERSION": -32022,
+    }
+
+
 def test_an_unknown_method_is_named():
     assert errors.method_not_found("no/such").to_wire() == {
         "code": -32601,

@@ -61,7 +61,7 @@ def test_a_legacy_client_cancels_a_call_by_its_id(door, client):
 
 
 def test_a_stream_of_a_cancelled_call_ends_without_an_answer(door, client):
-    """CAN-01."""
+    """CAN-01, S15."""
 
     async def steps():
         call = legacy(door, client.session, "step_then_wait", progressToken=1)
@@ -180,7 +180,7 @@ def test_what_a_cancelled_call_wrote_is_rolled_back(door):
 
 
 def test_a_synchronous_tool_learns_that_its_client_is_gone(door):
-    """CAN-05, S152."""
+    """CAN-05, S152, W12."""
 
     async def steps():
         call = modern(door, "step_then_block", progressToken=1)
@@ -263,7 +263,7 @@ def test_a_stdio_client_hears_nothing_more_of_what_it_cancelled():
 
 @pytest.mark.parametrize("tool", ["flood", "aflood"])
 def test_a_slow_client_gets_everything_and_the_call_waits_for_it(door, tool):
-    """LOG-08, PRG-04: the client sets the rate. The memory stays flat, and nothing is lost or comes out of order."""
+    """LOG-08, PRG-04, S242: the client sets the rate. Memory stays flat, nothing is lost or comes out of order."""
     count, size = 60, 10_000
 
     async def steps():

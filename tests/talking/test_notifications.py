@@ -31,7 +31,7 @@ def ask(door, name, arguments=None, **options):
 
 @pytest.mark.parametrize("tool", ["step_then_block", "step_then_wait"])
 def test_a_notification_arrives_while_the_call_runs(door, tool):
-    """MH-25, MH-28, PRG-05, BL-089: no later, in LF framed events that no proxy holds back or compresses."""
+    """MH-25, MH-28, PRG-05, S241, W7, BL-089: no later, in LF framed events that no proxy holds back or compresses."""
 
     async def steps():
         call = modern(door, tool, progressToken="t")
@@ -77,6 +77,7 @@ def test_the_middleware_of_a_site_holds_no_event_back(settings):
 
 
 def test_a_call_that_sends_nothing_is_answered_in_json(door):
+    """S241."""
     [answer] = ask(door, "silent", progressToken=1, logLevel="debug")
     assert answer["result"]["content"][0]["text"] == "done"
 

@@ -66,7 +66,7 @@ async def told_elsewhere(request_id, session):
 
 
 def test_a_call_is_cancelled_that_another_worker_was_told_of(door, client):
-    """CAN-01, CAN-10: and nobody reads the log for it any more."""
+    """CAN-01, CAN-10, W12: and nobody reads the log for it any more."""
 
     async def steps():
         call = legacy(door, client.session, "step_then_wait", id="x")

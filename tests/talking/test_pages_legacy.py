@@ -115,7 +115,7 @@ class TestOnAStream:
         await self.post(session, {"jsonrpc": "2.0", "id": question["id"], "result": CONSENT})
 
     def test_the_call_goes_on_when_the_page_is_submitted(self, session, browser):
-        """ELI-06, ELI-09, ELI-11, S2C-02: not when the client says that it will be opened."""
+        """ELI-06, ELI-09, ELI-11, S136, S2C-02: not when the client says that it will be opened."""
 
         async def steps():
             call = self.call(session)

@@ -44,7 +44,7 @@ def test_nobody_asks_in_a_session_that_is_gone():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_call_that_waits_holds_no_lane(door):
-    """S2C-04: no thread, connection or transaction, and the reply is found in the row alone."""
+    """S2C-04, W8: no thread, connection or transaction, and the reply is found in the row alone."""
     client = open_session()
 
     async def steps():

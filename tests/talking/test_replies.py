@@ -25,7 +25,7 @@ def client(db, asking_site):
 
 
 def test_a_question_rides_the_stream_of_its_call(door, client):
-    """S2C-02, S161, S166, ELI-01: and the function runs again when the reply is there."""
+    """S2C-02, RPC-10, S161, S166, ELI-01: and the function runs again when the reply is there."""
     messages = ask(door, client, "book")
     [question] = asked(messages)
     assert question["method"] == "elicitation/create"
@@ -177,7 +177,7 @@ def test_a_call_that_runs_again_counts_as_one(client, monkeypatch):
 
 @override_settings(DJANGO_MCP={**OPEN, "STATE_TTL": 0.2})
 def test_a_client_that_does_not_reply_is_given_up(door, client):
-    """S167, CAN-08."""
+    """S167, INIT-14, CAN-08."""
 
     async def steps():
         call = legacy(door, client.session, "book")
@@ -265,18 +265,32 @@ def test_one_reply_of_three_is_not_enough(client):
     async_to_sync(steps)()
 
 
+@override_settings(DJANGO_MCP={**OPEN, "STATE_TTL": 0.2})
+def test_a_client_that_does_not_reply_over_stdio_is_given_up():
+    """W13, CAN-08."""
+
+    async def steps(client):
+        await greet(client)
+        client.send(client.request("tools/call", {"name": "two_rounds", "arguments": {}}))
+        question = await client.receive()
+        withdrawn = await client.receive()
+        assert withdrawn["params"] == {"requestId": question["id"], "reason": "No reply came in time"}
+        assert texts([await client.receive()]) == "The client answered with an error: No reply came in time (-32001)"
+
+    talk(steps, server=site)
+
+
+async def greet(client):
+    """The handshake of a client over stdio that can be asked everything."""
+    about = {"clientInfo": {"name": "c", "version": "1"}, "capabilities": CAPABILITIES}
+    await client.legacy("initialize", {"protocolVersion": "2025-11-25", **about})
+
+
 def test_stdio_asks_in_both_eras():
     """STD-06, STD-07, S202."""
 
     async def steps(client):
-        await client.legacy(
-            "initialize",
-            {
-                "protocolVersion": "2025-11-25",
-                "capabilities": CAPABILITIES,
-                "clientInfo": {"name": "c", "version": "1"},
-            },
-        )
+        await greet(client)
         client.send(client.request("tools/call", {"name": "two_rounds", "arguments": {}}))
         for _ in range(2):
             question = await client.receive()

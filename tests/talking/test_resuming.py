@@ -249,7 +249,7 @@ class WireTests(ResumeTestCase):
         self.play(scenario)
 
     def test_ids_that_name_nothing_replay_nothing(self):
-        """LH-27: the stream opens as any other."""
+        """LH-27, SEC-04: the stream opens as any other."""
 
         async def scenario(site):
             foreign, session = await site.session(), await site.session()

@@ -18,7 +18,7 @@ OPEN = {"AUTHENTICATION": "django_mcp.auth.AllowAny"}
 
 
 def test_a_question_ends_the_request_and_its_answer_finishes_it(client):
-    """TOOL-29, MRTR-01, MRTR-03, MRTR-04, MRTR-10, MRTR-11, MRTR-16, S173, S174, S175, ELI-01, ELI-05."""
+    """TOOL-29, RPC-26, MRTR-01, MRTR-03, MRTR-04, MRTR-10, MRTR-11, MRTR-16, S173, S174, S175, ELI-01, ELI-05."""
     talk = Talk(client, "book", {"day": "friday"})
     assert set(talk.last.result) - {"_meta"} == {"resultType", "inputRequests", "requestState"}
     assert talk.requests == {
@@ -159,7 +159,7 @@ def test_a_url_only_client_gets_no_form(one):
 
 
 def test_a_state_that_is_not_as_it_was_is_refused(client):
-    """MRTR-06, S178: with one sentence and without running anything."""
+    """MRTR-06, S178, W9: with one sentence and without running anything."""
     talk = Talk(client, "book")
     state, ran = talk.state, len(runs)
     last = "A" if state[-1] != "A" else "B"
@@ -182,7 +182,7 @@ def test_a_state_is_good_for_its_own_request_alone(one):
 
 @override_settings(DJANGO_MCP={"AUTHENTICATION": "django_mcp.auth.BearerToken"})
 def test_a_state_is_good_for_its_own_user_alone(one):
-    """MRTR-07, BL-012."""
+    """MRTR-07, SEC-05, BL-012."""
     clients = {}
     for name in ("ann", "bob"):
         _, value = AccessToken.objects.issue(User.objects.create(username=name))

@@ -129,14 +129,14 @@ def test_unknown_methods_are_404_for_modern_clients_alone(client, era):
     "method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"]
 )
 def test_removed_methods_do_not_exist_for_modern_clients(client, method):
-    """VER-11, PING-03, RES-10, BL-084, S47"""
+    """VER-11, PING-03, RES-10, S17, S47, BL-084"""
     answer = client.modern(method, id="x")
     assert (answer.status, answer.error["code"], answer.json["id"]) == (404, -32601, "x")
 
 
 @pytest.mark.parametrize("method", ["server/discover", "subscriptions/listen", "tasks/update"])
 def test_modern_methods_do_not_exist_for_legacy_clients(client, method):
-    """VER-13."""
+    """VER-13, S17."""
     client.initialize()
     answer = client.legacy(method)
     assert (answer.status, answer.error["code"]) == (200, -32601)

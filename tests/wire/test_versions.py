@@ -169,7 +169,7 @@ def test_the_handshake_offers_what_the_door_can_do(client, door):
 
 
 def test_a_door_without_streams_says_so_to_modern_clients(client, door):
-    """DISC-05, SUB-14: under WSGI."""
+    """DISC-05, SUB-14, S42: under WSGI."""
     capabilities = client.modern("server/discover").result["capabilities"]
     assert ("listChanged" in capabilities["tools"]) is door.can_stream
     if not door.can_stream:
