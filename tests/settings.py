@@ -71,7 +71,9 @@ STATIC_URL = "static/"
 
 _LAYER: dict[str, Any] = {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 if "REDIS_URL" in os.environ:
-    _LAYER = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [os.environ["REDIS_URL"]]}}
+    # Each process of pytest-xdist has a database of its own, and must not hear the others.
+    _CONFIG = {"hosts": [os.environ["REDIS_URL"]], "prefix": os.environ.get("PYTEST_XDIST_WORKER", "asgi")}
+    _LAYER = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": _CONFIG}
 CHANNEL_LAYERS = {"default": _LAYER}
 
 DJANGO_MCP = {"AUTHENTICATION": "django_mcp.auth.AllowAny"}
