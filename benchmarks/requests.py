@@ -3,7 +3,7 @@
 import http.client
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .apps.catalogue import NAMES
@@ -68,6 +68,13 @@ def modern_call(tool: str, path: str = "/mcp", token: str | None = None) -> Call
     return Call(headers, _request("tools/call", {"name": tool, "arguments": ARGUMENTS, "_meta": META}), path)
 
 
+def modern_stream() -> Call:
+    """A call that reports its progress on the stream of its answer."""
+    params = {"name": "add_reporting", "arguments": ARGUMENTS, "_meta": {**META, "progressToken": "p"}}
+    headers = {**_modern_headers("tools/call"), "Mcp-Name": "add_reporting"}
+    return Call(headers, _request("tools/call", params))
+
+
 def modern_list(path: str = "/catalogue") -> Call:
     return Call(_modern_headers("tools/list"), _request("tools/list", {"_meta": META}), path, is_catalogue)
 
@@ -84,6 +91,12 @@ def legacy_call(tool: str, port: int) -> Call:
     return Call(in_session, _request("tools/call", {"name": tool, "arguments": ARGUMENTS}))
 
 
+def legacy_stream(port: int) -> Call:
+    """The same as ``modern_stream`` in a session, where the client could come back to the stream."""
+    params = {"name": "add_reporting", "arguments": ARGUMENTS, "_meta": {"progressToken": "p"}}
+    return replace(legacy_call("add_reporting", port), body=_request("tools/call", params))
+
+
 def _modern_headers(method: str) -> dict[str, str]:
     return {**JSON_HEADERS, "MCP-Protocol-Version": MODERN, "Mcp-Method": method}
 
@@ -98,7 +111,17 @@ def _post(port: int, path: str, headers: dict[str, str], body: bytes) -> tuple[i
         connection.request("POST", path, body, headers)
         response = connection.getresponse()
         text = response.read()
-        is_json = (response.getheader("content-type") or "").startswith("application/json")
-        return response.status, response.headers, json.loads(text) if is_json and text else text.decode()
+        return response.status, response.headers, _message(response.getheader("content-type") or "", text)
     finally:
         connection.close()
+
+
+def _message(media_type: str, text: bytes) -> Any:
+    """What was answered: of a stream its last message, if there was another one before it."""
+    if text and media_type.startswith("application/json"):
+        return json.loads(text)
+    if media_type.startswith("text/event-stream"):
+        events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith(b"data: {")]
+        if [event.get("method") for event in events] == ["notifications/progress", None]:
+            return events[-1]
+    return text.decode()

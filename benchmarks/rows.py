@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from . import targets
 from .environments import FASTMCP, MCPZ, SDK
 from .probes import HTTP, Probe, Sample, Stdio, StdioStart
-from .requests import Call, legacy_call, modern_call, modern_list
+from .requests import Call, legacy_call, legacy_stream, modern_call, modern_list, modern_stream
 from .targets import FLOOR, OURS, Server
 
 
@@ -73,7 +73,7 @@ QUICK = (
 
 def all_rows() -> list[Row]:
     """The whole table, from the top; in each group ours is first, and the others are compared with it."""
-    return [*_modern_async(), *_modern_sync(), *_token(), *_legacy(), *_wsgi(), *_lists(), *_stdio()]
+    return [*_modern_async(), *_modern_sync(), *_token(), *_legacy(), *_streams(), *_wsgi(), *_lists(), *_stdio()]
 
 
 def _group(slug: str, title: str, *lines: tuple[str, str, str, Probe | str]) -> list[Row]:
@@ -111,6 +111,14 @@ def _sync_with_token(server: Server) -> Call:
 
 def _in_session(server: Server) -> Call:
     return legacy_call("add_async", server.port)
+
+
+def _reporting(server: Server) -> Call:
+    return modern_stream()
+
+
+def _legacy_reporting(server: Server) -> Call:
+    return legacy_stream(server.port)
 
 
 def _listed(server: Server) -> Call:
@@ -167,6 +175,32 @@ def _legacy() -> list[Row]:
         ("sdk", SDK, "session in memory, uvicorn", HTTP(targets.SDK_APP, _in_session)),
         ("fastmcp", FASTMCP, "session in memory, uvicorn", HTTP(targets.FASTMCP_APP, _in_session)),
         ("mcpz", MCPZ, "", "has no sessions"),
+    )
+
+
+def _streams() -> list[Row]:
+    """What a client could come back to is written down, and nothing of the modern era is."""
+    modern = _group(
+        "modern-stream",
+        "modern, a call that reports progress",
+        ("ours", OURS, "consumer, uvicorn", HTTP(targets.CONSUMER, _reporting)),
+        ("sdk", SDK, "uvicorn", HTTP(targets.SDK_STREAMING, _reporting)),
+        ("fastmcp", FASTMCP, "uvicorn", HTTP(targets.FASTMCP_STREAMING, _reporting)),
+        ("mcpz", MCPZ, "", "has no streams"),
+    )
+    return modern + _group(
+        "legacy-stream",
+        "legacy, a call that reports progress",
+        ("ours/sqlite", OURS, "stream kept in SQLite, uvicorn", HTTP(targets.CONSUMER, _legacy_reporting)),
+        (
+            "ours/postgres",
+            OURS,
+            "stream kept in PostgreSQL, uvicorn",
+            HTTP(targets.CONSUMER_POSTGRES, _legacy_reporting),
+        ),
+        ("sdk", SDK, "stream not kept, uvicorn", HTTP(targets.SDK_STREAMING, _legacy_reporting)),
+        ("fastmcp", FASTMCP, "stream not kept, uvicorn", HTTP(targets.FASTMCP_STREAMING, _legacy_reporting)),
+        ("mcpz", MCPZ, "", "has no streams"),
     )
 
 

@@ -3,7 +3,7 @@
 Without arguments it serves standard input and output.
 """
 
-from fastmcp import FastMCP
+from fastmcp import Context, FastMCP
 
 from .catalogue import NAMES, count
 
@@ -23,6 +23,13 @@ def add_sync(a: int, b: int) -> int:
     return a + b
 
 
+@server.tool
+async def add_reporting(a: int, b: int, ctx: Context) -> int:
+    """Add two numbers, and say that half is done."""
+    await ctx.report_progress(1, 2)
+    return a + b
+
+
 for name in NAMES:
     hundred.tool(count, name=name)
 
@@ -30,4 +37,5 @@ if __name__ == "__main__":
     server.run("stdio", show_banner=False)
 else:
     app = server.http_app("/mcp", json_response=True)
+    streaming = server.http_app("/mcp")
     catalogue = hundred.http_app("/catalogue", json_response=True)

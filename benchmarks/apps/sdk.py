@@ -4,7 +4,7 @@ Without arguments it serves standard input and output. What comes without a sess
 revision is served without a session anyway, so one application does for both eras.
 """
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 
 from .catalogue import NAMES, count
 
@@ -24,6 +24,13 @@ def add_sync(a: int, b: int) -> int:
     return a + b
 
 
+@server.tool()
+async def add_reporting(a: int, b: int, ctx: Context) -> int:
+    """Add two numbers, and say that half is done."""
+    await ctx.report_progress(1, 2)
+    return a + b
+
+
 for name in NAMES:
     hundred.tool(name=name)(count)
 
@@ -31,4 +38,5 @@ if __name__ == "__main__":
     server.run("stdio")
 else:
     app = server.streamable_http_app(json_response=True)
+    streaming = server.streamable_http_app()
     catalogue = hundred.streamable_http_app(json_response=True, streamable_http_path="/catalogue")

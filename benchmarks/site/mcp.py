@@ -21,6 +21,13 @@ def add_sync(a: int, b: int) -> int:
     return a + b
 
 
+@tool
+async def add_reporting(a: int, b: int, context: Context) -> int:
+    """Add two numbers, and say that half is done."""
+    await context.areport_progress(1, 2)
+    return a + b
+
+
 for name in NAMES:
     catalogue.tool(name=name)(count)
 
