@@ -111,12 +111,12 @@ def _post(port: int, path: str, headers: dict[str, str], body: bytes) -> tuple[i
         connection.request("POST", path, body, headers)
         response = connection.getresponse()
         text = response.read()
-        return response.status, response.headers, _message(response.getheader("content-type") or "", text)
+        return response.status, response.headers, read_message(response.getheader("content-type") or "", text)
     finally:
         connection.close()
 
 
-def _message(media_type: str, text: bytes) -> Any:
+def read_message(media_type: str, text: bytes) -> Any:
     """What was answered: of a stream its last message, if there was another one before it."""
     if text and media_type.startswith("application/json"):
         return json.loads(text)

@@ -12,7 +12,7 @@ from benchmarks.apps import bare
 from benchmarks.apps.catalogue import NAMES
 from benchmarks.in_process import REPEATS, cost
 from benchmarks.load import _script, read_wrk
-from benchmarks.requests import FIRST_ID, Call, is_catalogue, modern_call, modern_list
+from benchmarks.requests import FIRST_ID, Call, is_catalogue, modern_call, modern_list, modern_stream, read_message
 from benchmarks.stdio import calls_in_turn, first_answer
 
 CALL = modern_call("add_async")
@@ -28,6 +28,10 @@ SERVER = [sys.executable, "-c", ANSWERING]
 
 def answer(result, number=FIRST_ID):
     return {"jsonrpc": "2.0", "id": number, "result": result}
+
+
+SUM = answer({"structuredContent": 5})
+PROGRESS = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "p", "progress": 1}}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,12 @@ def test_a_wrong_answer_is_seen(message):
 def test_the_sum_is_right_bare_or_wrapped():
     assert CALL.is_right_answer(answer({"structuredContent": 5}))
     assert CALL.is_right_answer(answer({"structuredContent": {"result": 5}}))
+
+
+@pytest.mark.parametrize(("messages", "is_right"), [([PROGRESS, SUM], True), ([SUM], False), ([PROGRESS], False)])
+def test_a_stream_is_right_if_it_tells_of_progress_and_then_the_sum(messages, is_right):
+    text = "".join(f"event: message\ndata: {json.dumps(message)}\n\n" for message in messages)
+    assert modern_stream().is_right_answer(read_message("text/event-stream", text.encode())) is is_right
 
 
 def test_a_list_is_right_if_it_holds_every_tool_on_one_page():
