@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 from benchmarks import targets
 from benchmarks.environments import Unavailable
@@ -45,16 +46,19 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def listening() -> bytes:
+def post(method: str, accept: str, params: dict[str, Any], name: str = "") -> bytes:
+    """The bytes of a request of the modern era."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-    params = {"notifications": FILTER, "_meta": meta}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}).encode()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}).encode()
     head = (
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Type: application/json\r\n"
-        "Accept: application/json, text/event-stream\r\n"
-        f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
+        f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\nContent-Length: {len(body)}\r\n"
     )
-    return head.encode() + body
+    return f"{head}Mcp-Name: {name}\r\n\r\n".encode() + body if name else f"{head}\r\n".encode() + body
+
+
+def listening() -> bytes:
+    return post("subscriptions/listen", "application/json, text/event-stream", {"notifications": FILTER})
 
 
 class Crowd:
@@ -200,15 +204,7 @@ async def latency(port: int, site: Mapping[str, str], count: int) -> list[float]
 
 
 def tool_call() -> bytes:
-    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-    params = {"name": "touch", "arguments": {}, "_meta": meta}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
-    head = (
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
-        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: touch\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    return post("tools/call", "application/json", {"name": "touch", "arguments": {}}, name="touch")
 
 
 BARE_SEND = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"

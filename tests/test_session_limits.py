@@ -12,70 +12,17 @@ from django.db import OperationalError, connections
 from django.test import TestCase, TransactionTestCase, override_settings
 from django.utils import timezone
 
-from django_mcp.managers import digest_of
 from django_mcp.models import Session
-from django_mcp.protocol.errors import INVALID_PARAMS, ProtocolError
-from django_mcp.protocol.versions import Revision
-from django_mcp.server.call import Caller
 from django_mcp.sessions import (
-    MAX_CLIENT_BYTES,
     SessionLimit,
     clear_expired,
     clear_session_cache,
     close_session,
     mark_initialized,
-    open_session,
     set_log_level,
     touch_session,
 )
 from tests.rows import ANYBODY, SessionTestCase, age, find_as, open_as, writer
-
-
-class OpenSessionTests(SessionTestCase):
-    def test_what_the_handshake_settled_is_kept(self):
-        """INIT-11"""
-        info = {"name": "client", "version": "1", "title": "Größe ✓"}
-        capabilities = {"elicitation": {}, "roots": {"listChanged": True}}
-        session_id = open_as(self.ann, client_info=info, client_capabilities=capabilities)
-        state = find_as(self.ann, session_id)
-        row = Session.objects.get()
-        assert (state.pk, row.user) == (row.pk, self.ann)
-        assert (state.server, state.principal) == ("shop", f"user:{self.ann.pk}")
-        assert state.revision is Revision.V2025_06_18
-        assert (state.client_info, state.client_capabilities) == (info, capabilities)
-        assert (state.log_level, state.initialized) == (None, False)
-
-    def test_ids_are_random_visible_ascii_and_only_their_digest_is_stored(self):
-        """LH-29, SEC-02"""
-        ids = {open_as(self.ann) for _ in range(20)}
-        assert len(ids) == 20
-        for session_id in ids:
-            assert len(session_id) >= 43
-            assert all(0x21 <= ord(character) <= 0x7E for character in session_id)
-        assert set(Session.objects.values_list("digest", flat=True)) == {digest_of(each) for each in ids}
-
-    def test_anonymous_and_foreign_users_have_no_row(self):
-        open_as(ANYBODY)
-        open_session(
-            server="shop",
-            caller=Caller(user=object(), principal="key:1"),
-            revision=Revision.V2025_11_25,
-            client_info={},
-            client_capabilities={},
-        )
-        rows = Session.objects.filter(user=None)
-        assert set(rows.values_list("principal", flat=True)) == {"anonymous", "key:1"}
-
-    def test_text_no_database_stores_is_replaced(self):
-        info = {"name": "a\x00b", "k\ud800": ["\udfff", {"deep": "\x00"}], "n": 1.5, "none": None}
-        stored = {"name": "a�b", "k�": ["�", {"deep": "�"}], "n": 1.5, "none": None}
-        assert find_as(self.ann, open_as(self.ann, client_info=info)).client_info == stored
-
-    def test_a_client_that_says_too_much_about_itself_is_refused(self):
-        with self.assertRaisesMessage(ProtocolError, f"larger than {MAX_CLIENT_BYTES} bytes") as raised:
-            open_as(self.ann, client_info={"name": "x" * MAX_CLIENT_BYTES})
-        assert raised.exception.code == INVALID_PARAMS
-        assert not Session.objects.exists()
 
 
 class CapTests(SessionTestCase):
@@ -196,7 +143,7 @@ def at_once(function, times):
 
     def run():
         try:
-            barrier.wait(5)
+            barrier.wait(30)
             return function()
         finally:
             connections.close_all()

@@ -36,7 +36,7 @@ def test_a_signal_ends_the_streams_and_reaches_the_server(handlers, monkeypatch)
         hook.install(0.0)
         hook.install(0.0)
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while "detached" not in seen:
                 await asyncio.sleep(0)
         hook.uninstall()
@@ -62,7 +62,7 @@ def test_last_frames_leave_before_the_server_hears_of_it(handlers, monkeypatch):
         stream = open_streams.open("user:1", mcp_settings())
         stream.farewell = farewell
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while "server" not in seen:
                 await asyncio.sleep(0)
         os.kill(os.getpid(), signal.SIGTERM)

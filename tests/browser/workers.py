@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from tests.conformance.served import free_port
 from tests.conformance.wire import client_of
 from tests.wire.client import WireClient
 
@@ -65,7 +66,7 @@ def served(folder: Path) -> Iterator[Desk]:
 
 @contextmanager
 def _worker(environment: dict[str, str]) -> Iterator[int]:
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", "tests.browser.site:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning"], env=environment)
     try:
@@ -80,10 +81,3 @@ def _worker(environment: dict[str, str]) -> Iterator[int]:
 def _answers(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

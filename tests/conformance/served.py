@@ -35,7 +35,7 @@ def served(server: str = "uvicorn", workers: int = 1, *options: str, **variables
 
     The options are those of ``manage.py serve``, the variables go into its environment.
     """
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, str(MANAGE), "serve", "--port", str(port)]
     command += ["--server", server, "--workers", str(workers), *options]
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def _migrated() -> bytes:
         return file.read_bytes()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.served import _free_port
+from tests.conformance.served import free_port
 from tests.conformance.wire import client_of
 
 pytestmark = pytest.mark.integration
@@ -47,7 +47,7 @@ def site(request, tmp_path):
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", "DJANGO_SETTINGS_MODULE": "site1.settings"}
     run = [sys.executable, "-m", "django", "migrate", "--verbosity", "0", "--skip-checks"]
     subprocess.run(run, cwd=tmp_path, env=environment, check=True, timeout=120)
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, *(part.format(port=port) for part in SERVERS[request.param])]
     process = subprocess.Popen(
         command,

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from .stdio_process import ROOT, StdioProcess
+from .stdio_process import LIMIT, ROOT, StdioProcess
 
 pytestmark = pytest.mark.integration
 
@@ -249,7 +249,7 @@ def test_a_client_that_reads_no_more_ends_the_process():
     process.stdout.close()
     process.stdin.write(b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
     process.stdin.flush()
-    assert process.wait(5) == 0
+    assert process.wait(LIMIT) == 0
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stdin.close()

@@ -307,7 +307,7 @@ class StreamTests(StreamTestCase):
 async def until_closed(count):
     """The ends of so many connections have been written, and heard of."""
     ended = 0
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while ended < count:
             await asyncio.sleep(0.05)
             ended = await StreamSpan.objects.exclude(end=None).acount()

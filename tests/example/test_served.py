@@ -5,7 +5,6 @@ import json
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import example_project
 from tests.clients.node import installed_node
+from tests.conformance.served import free_port
 
 pytestmark = pytest.mark.integration
 
@@ -74,12 +74,6 @@ class Demo:
     def value(self, label):
         [line] = [line for line in self.lines if line.startswith(label)]
         return line.removeprefix(label).strip()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _hear_interrupts():

@@ -30,7 +30,7 @@ class StoreTests(doors.Lane):
         opened = threading.Event()
 
         async def scenario():
-            writes = [asyncio.create_task(write_store(opened.wait, 5)) for _ in range(4)]
+            writes = [asyncio.create_task(write_store(opened.wait, 30)) for _ in range(4)]
             read = await asyncio.wait_for(run_store(threading.get_ident), 30)
             opened.set()
             return read, await asyncio.gather(*writes)
@@ -40,7 +40,7 @@ class StoreTests(doors.Lane):
         self.assertEqual(writes, [True] * 4)
 
     def test_what_is_written_later_under_wsgi_leaves_no_thread(self):
-        worker = write_later(threading.current_thread).result(5)
+        worker = write_later(threading.current_thread).result(30)
         worker.join(30)
         self.assertFalse(worker.is_alive())
 

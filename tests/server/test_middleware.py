@@ -174,7 +174,7 @@ def test_a_sync_middleware_on_a_lane_leaves_the_loop_free(desk, set_around, seen
 
     async def ask():
         client = AsyncMCPClient(server=desk)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             calls = [client.call_tool(name) for name in ("count", "acount", "awrite_and_fail") * 3]
             return [reply.structured for reply in await asyncio.gather(*calls)]
 

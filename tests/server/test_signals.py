@@ -180,7 +180,7 @@ def test_calls_at_the_same_time_do_not_mix(desk):
 
     async def ask():
         client = AsyncMCPClient(server=desk)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             calls = [asyncio.create_task(client.call_tool("wait", {"name": name})) for name in "abc"]
             for name, call in reversed(list(zip("abc", calls, strict=True))):
                 gates[name].set()
@@ -207,7 +207,7 @@ def test_a_call_that_was_given_up_is_told(desk):
 
     async def ask():
         client = AsyncMCPClient(server=desk)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             call = asyncio.create_task(client.call_tool("wait"))
             await entered.wait()
             call.cancel()

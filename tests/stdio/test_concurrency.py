@@ -19,7 +19,7 @@ class TestConcurrency:
             for tool in ("wait_at_gate", "block_at_gate"):
                 gate.reset()
                 client.send(client.enveloped("tools/call", {"name": tool}, "slow"))
-                await asyncio.to_thread(gate.entered.wait, 5)
+                await asyncio.to_thread(gate.entered.wait, 30)
                 assert (await client.legacy("ping", id="quick"))["id"] == "quick"
                 gate.opened.set()
                 assert (await client.receive())["id"] == "slow"
@@ -64,7 +64,7 @@ class TestCancellation:
             make = client.request if era == "legacy" else client.enveloped
             client.send(make("tools/call", {"name": tool}, 1))
             client.send(make("tools/call", {"name": tool}, 1))
-            await asyncio.to_thread(gate.entered.wait, 5)
+            await asyncio.to_thread(gate.entered.wait, 30)
             for wrong in ("1", True, 1.0, None, [1], 2):
                 client.notify("notifications/cancelled", requestId=wrong)
             await asyncio.sleep(0)
@@ -139,7 +139,7 @@ class TestCancellation:
         async def steps(client):
             gate.reset()
             client.send(client.enveloped("tools/call", {"name": "wait_at_gate"}, 1))
-            await asyncio.to_thread(gate.entered.wait, 5)
+            await asyncio.to_thread(gate.entered.wait, 30)
             await client.exchange.drain(0.01)
             client.exchange.cancel_all()
             await client.exchange.drain(5)

@@ -318,12 +318,12 @@ class TestBatches:
             await client.initialize("2025-03-26")
             waiting = client.request("tools/call", {"name": "wait_at_gate"}, "w")
             client.send([waiting, client.request("ping", id="p")])
-            await asyncio.to_thread(gate.entered.wait, 5)
+            await asyncio.to_thread(gate.entered.wait, 30)
             client.notify("notifications/cancelled", requestId="w")
             assert [answer["id"] for answer in await client.receive()] == ["p"]
             gate.reset()
             client.send([waiting])
-            await asyncio.to_thread(gate.entered.wait, 5)
+            await asyncio.to_thread(gate.entered.wait, 30)
             client.notify("notifications/cancelled", requestId="w")
             assert (await client.legacy("ping", id="after"))["id"] == "after"
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.shop.mcp import gate
 from tests.wire.client import LEGACY, WireClient
-from tests.wire.doors import DOORS
+from tests.wire.doors import DOORS, consumer
 
 
 @pytest.fixture(params=DOORS)
@@ -37,6 +37,14 @@ def pytest_collection_modifyitems(config, items):
     kept = set(items) - set(spared)
     config.hook.pytest_deselected(items=spared)
     items[:] = [item for item in items if item in kept]
+
+
+@pytest.fixture
+def session(db):
+    """The id of a legacy session."""
+    client = WireClient(consumer())
+    client.initialize()
+    return client.session
 
 
 @pytest.fixture(autouse=True)

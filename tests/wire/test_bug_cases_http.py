@@ -242,7 +242,7 @@ def test_reading_stops_where_the_limit_is_passed(length, least):
             sent.append(message)
 
         headers = [*DEFAULT_HEADERS.items()] + ([("Content-Length", length)] if length else [])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await consumer().application(scope_of("POST", "/mcp", headers), receive, send)
 
     sent: list = []

@@ -17,18 +17,11 @@ from django_mcp.sessions import touch_session
 from django_mcp.transports import session_use, sweeps
 from tests.shop.mcp import gate
 from tests.wire.client import WireClient
-from tests.wire.doors import consumer
+from tests.wire.test_bug_cases_crowds import comes_true
 from tests.wire.test_connections import Connection, happened, in_a_loop, stream_headers, tool_call
 
 OPEN = {"AUTHENTICATION": "django_mcp.auth.AllowAny"}
 STREAM = {"Accept": "text/event-stream"}
-
-
-@pytest.fixture
-def session(db):
-    client = WireClient(consumer())
-    client.initialize()
-    return client.session
 
 
 def asking(client, verb, headers):
@@ -200,12 +193,6 @@ def test_a_long_call_keeps_its_session_from_being_cleared(session, monkeypatch):
     monkeypatch.undo()
     call_command("mcp_clear", verbosity=0)
     assert timezone.now() - Session.objects.get().last_seen < timedelta(minutes=1)
-
-
-async def comes_true(condition):
-    async with asyncio.timeout(5):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def test_nobody_holds_on_to_a_session_that_ends_during_a_call(session, monkeypatch):

@@ -86,13 +86,6 @@ async def happened(event):
     assert await asyncio.to_thread(event.wait, LIMIT)
 
 
-@pytest.fixture
-def session(db):
-    client = WireClient(consumer())
-    client.initialize()
-    return client.session
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield

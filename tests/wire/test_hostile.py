@@ -25,18 +25,10 @@ from tests.running.doors import invocation
 from tests.shop.mcp import gate
 from tests.shop.models import Product
 from tests.test_views import request_of
-from tests.wire.client import WireClient
-from tests.wire.doors import consumer, scope_of
+from tests.wire.doors import scope_of
 from tests.wire.test_connections import Connection, happened, in_a_loop, stream_headers, tool_call
 
 LIMIT = 30
-
-
-@pytest.fixture
-def session(db):
-    client = WireClient(consumer())
-    client.initialize()
-    return client.session
 
 
 class Panic(BaseException):

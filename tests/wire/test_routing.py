@@ -197,7 +197,7 @@ async def _talk(application, scope, messages):
     async def send(message):
         sent.append(message["type"])
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await application(scope, receive, send)
     return sent
 
