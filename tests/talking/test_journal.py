@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from django_mcp.events import call_streams
-from django_mcp.events.call_streams import State
+from django_mcp.events.call_streams import Saved, State
 from django_mcp.models import CallStream, Session, StreamChunk, Worker
 from django_mcp.transports import journal, outages, outbound, post_streams, shutdown
 from django_mcp.transports.event_ids import POST, Place
@@ -99,6 +99,35 @@ class JournalTests(ResumeTestCase):
         assert [len(batch) for batch in own._batches(0.0)] == [1] * 5
         for coroutine in (call.args[0] for call in loop.create_task.call_args_list):
             coroutine.close()
+
+    def test_after_an_outage_all_is_written_together_again(self):
+        """Meanwhile one call at a time is tried, and none after one that fails; a sign of life goes with the first."""
+        said = []
+        failures = [OperationalError("away")] * 2
+
+        async def save(function, worker, batch, watched, *, beats):
+            said.append((len(batch), beats))
+            if failures:
+                raise failures.pop()
+            return Saved(frozenset(), frozenset())
+
+        async def steps():
+            own = Journal(Mock())
+            for tries in (3, 1):
+                for _ in range(3):
+                    recording = a_recording()
+                    recording.end(None)
+                    own._recordings[recording.key] = recording
+                for _ in range(tries):
+                    await own._write()
+
+        with (
+            patch.object(journal, "write_store", save),
+            patch.object(journal, "BATCH", 2),
+            self.assertLogs("django_mcp.http", "WARNING"),
+        ):
+            asyncio.run(steps())
+        assert said == [(2, True), (1, True), (1, True), (1, False), (1, False), (2, False), (1, False)]
 
     def test_a_loop_that_has_ended_is_told_nothing(self):
         loop = asyncio.new_event_loop()
