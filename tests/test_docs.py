@@ -69,7 +69,7 @@ def test_python_blocks_run(page):
 @pytest.mark.usefixtures("django_db_setup")
 def test_the_test_cases_pass(django_db_blocker):
     with django_db_blocker.unblock(), run(DOCS / "testing.md") as namespace:
-        assert run_test_cases(namespace) == 10
+        assert run_test_cases(namespace) == 11
 
 
 def code_rows(page: str) -> dict[str, list[str]]:
