@@ -46,7 +46,7 @@ def admit(request: HTTPRequest, conf: MCPSettings) -> HeaderPairs:
     """
     host = request_host(request)
     if not _host_is_allowed(host, tuple(settings.ALLOWED_HOSTS), settings.DEBUG):
-        raise ProtocolError(INVALID_REQUEST, "Host is not allowed here", status=400)
+        raise ProtocolError(INVALID_REQUEST, "Host is not allowed here: ALLOWED_HOSTS does not have it", status=400)
     cors = _check_origin(request, host, conf)
     if request.method not in METHODS:
         raise method_not_allowed(ALLOW)
@@ -118,7 +118,9 @@ def _check_origin(request: HTTPRequest, host: str, conf: MCPSettings) -> HeaderP
 
 
 def _origin_refused() -> ProtocolError:
-    return ProtocolError(INVALID_REQUEST, "Origin is not allowed here", status=403)
+    return ProtocolError(
+        INVALID_REQUEST, "Origin is not allowed here: neither the site's own, nor in ALLOWED_ORIGINS", status=403
+    )
 
 
 def _origin_is_allowed(origin: str, own: str, conf: MCPSettings, debug: bool) -> bool:

@@ -19,6 +19,7 @@ def test_a_foreign_origin_is_refused_before_anything_happens(client):
     for origin in ("http://evil.example", "null", "https://testserver", "http://testserver:8443", "http://[", "x"):
         answer = client.initialize(headers={"Origin": origin})
         assert (answer.status, answer.error["code"]) == (403, -32600), origin
+        assert "ALLOWED_ORIGINS" in answer.error["message"]
         assert answer.header("Access-Control-Allow-Origin") is None
     assert not Session.objects.exists()
 
@@ -87,6 +88,7 @@ def test_a_foreign_host_is_refused(client, door, host):
     """S230, BL-011, SEC-06: JSON also where Django would answer with a page."""
     answer = client.initialize(headers={"Host": host})
     assert answer.status == 400
+    assert "ALLOWED_HOSTS" in answer.error["message"]
     assert not Session.objects.exists()
 
 
