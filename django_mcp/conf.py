@@ -26,6 +26,7 @@ from django.dispatch import receiver
 
 # Beyond any use, and within what a date can hold.
 _CENTURY = 100 * 365.25 * 86400
+_ORIGINS = "origins like 'https://app.example.com', without a slash at the end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class MCPSettings:
     state_ttl: float = _key(600.0, _seconds())
     state_max_bytes: int = _key(64 * 1024, _whole(1))
     # Who may come in
-    allowed_origins: tuple[str, ...] = _key((), _list_of("origins like 'https://app.example.com'", _is_origin))
+    allowed_origins: tuple[str, ...] = _key((), _list_of(_ORIGINS, _is_origin))
     public_url: str | None = _key(None, _optional(_url()))
     authentication: tuple[Any, ...] = _key(("django_mcp.auth.BearerToken",), _authentication())
     consumer_middleware: tuple[str, ...] = _key((), _list_of("dotted paths of ASGI wrappers", _is_dotted_path))

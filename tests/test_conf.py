@@ -116,7 +116,7 @@ class SettingsTests(SimpleTestCase):
             ("DOORBELL", "bell", "must be one of 'auto', 'off'."),
             ("ALLOWED_ORIGINS", "https://a.example", "must be a list of origins"),
             ("ALLOWED_ORIGINS", ["a.example"], "must be a list of origins"),
-            ("ALLOWED_ORIGINS", ["https://a.example/"], "must be a list of origins"),
+            ("ALLOWED_ORIGINS", ["https://a.example/"], "app.example.com', without a slash at the end."),
             ("ALLOWED_ORIGINS", ["https://"], "must be a list of origins"),
             ("ALLOWED_ORIGINS", [None], "must be a list of origins"),
             ("PUBLIC_URL", "example.com", "must be None or an absolute http(s) URL"),

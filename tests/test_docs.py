@@ -69,7 +69,7 @@ def test_python_blocks_run(page):
 @pytest.mark.django_db(transaction=True)
 def test_the_test_cases_pass():
     with run(DOCS / "testing.md") as namespace:
-        assert run_test_cases(namespace) == 10
+        assert run_test_cases(namespace) == 11
 
 
 def code_rows(page: str) -> dict[str, list[str]]:

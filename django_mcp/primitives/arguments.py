@@ -108,7 +108,7 @@ def _unusable(signature: Signature, origin: str, error: Exception) -> InvalidPri
                 f"{origin} annotates {parameter.name} with {parameter.annotation!r}, which no argument can "
                 f"be converted to ({reason(fault)}). Allowed are texts, numbers, dates, UUIDs, enums, Literal, "
                 "lists, dicts, TypedDicts, dataclasses and pydantic models: use one of them and look the "
-                "object up in the function."
+                "object up in the function. The user and the request are in a parameter annotated Context."
             )
     return InvalidPrimitive(
         f"{origin} has a signature that cannot be described to clients ({reason(error)}). Annotate its parameters "

@@ -119,7 +119,7 @@ def _unsupported(value: Any) -> InvalidOutput:
     return InvalidOutput(
         f"A value of type {kind.__module__}.{kind.__qualname__} was returned, which cannot be written as "
         "JSON. Return texts, numbers, lists, dicts, dataclasses or pydantic models, or declare the fields that "
-        "clients may see by the return annotation."
+        "clients may see, in a dataclass or the like, by the return annotation or output_schema."
     )
 
 

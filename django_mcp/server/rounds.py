@@ -68,7 +68,10 @@ class Asker(Protocol):
         """
 
 
-NO_STREAM = "This needs a client that takes an event stream as the answer of this request."
+NO_STREAM = (
+    "This needs an event stream as the answer: the client has to accept one, and the site to send one, "
+    "which it cannot do under WSGI."
+)
 
 
 class NoAsker:

@@ -46,9 +46,9 @@ class AsyncMCPClient:
 
     ``server`` is an ``MCPServer`` or its name, ``revision`` the protocol revision to speak,
     ``capabilities`` what the client declares, ``path_params`` what the URL pattern of the endpoint would
-    capture. ``answer`` replies to what tools ask: it is given ``method`` and ``params`` and returns the result;
-    without it the results of modern calls show what was asked. Inside a ``TestCase`` the ``on_commit()`` hooks
-    of a call run at its end.
+    capture. ``answer`` replies to what tools ask: it is given the request, a dict with ``method`` and ``params``,
+    and returns the result; without it the results of modern calls show what was asked. Inside a ``TestCase`` the
+    ``on_commit()`` hooks of a call run at its end.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ def _clients(name: str, url: str, needs_token: bool) -> tuple[tuple[str, str], .
         ("VS Code, in .vscode/mcp.json", json.dumps({"servers": entry}, indent=2)),
         (
             "Inspector",
-            f"npx @modelcontextprotocol/inspector --cli {quoted} --transport http --method tools/list{option}",
+            f"npx @modelcontextprotocol/inspector@latest --cli {quoted} --transport http --method tools/list{option}",
         ),
     )
 

@@ -6,6 +6,7 @@ serve WebSockets alone, so the endpoint checks for itself. Answers are JSON, nev
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ from django_mcp.conf import MCPSettings
 from django_mcp.protocol.errors import INVALID_REQUEST, ProtocolError
 from django_mcp.protocol.headers import METHOD, NAME, PARAM_PREFIX, SESSION, VERSION, Headers
 from django_mcp.transports.messages import HeaderPairs, HTTPRequest, Response
+
+logger = logging.getLogger("django_mcp.http")
 
 METHODS = ("GET", "POST", "DELETE", "OPTIONS")
 ALLOW = ", ".join(METHODS)
@@ -46,7 +49,9 @@ def admit(request: HTTPRequest, conf: MCPSettings) -> HeaderPairs:
     """
     host = request_host(request)
     if not _host_is_allowed(host, tuple(settings.ALLOWED_HOSTS), settings.DEBUG):
-        raise ProtocolError(INVALID_REQUEST, "Host is not allowed here", status=400)
+        # Clients show no more than the status, and only Django's own handlers would log it.
+        logger.warning("A request for the host %.200r was refused: ALLOWED_HOSTS does not have it", host)
+        raise ProtocolError(INVALID_REQUEST, "Host is not allowed here: ALLOWED_HOSTS does not have it", status=400)
     cors = _check_origin(request, host, conf)
     if request.method not in METHODS:
         raise method_not_allowed(ALLOW)
@@ -109,6 +114,11 @@ def _check_origin(request: HTTPRequest, host: str, conf: MCPSettings) -> HeaderP
         return ()
     own = f"{request_scheme(request.scheme, request.headers)}://{host}"
     if not _origin_is_allowed(origin, own, conf, settings.DEBUG):
+        logger.warning(
+            "A request from the origin %.200r was refused: the site's own is %.200r, and it is not in ALLOWED_ORIGINS",
+            origin,
+            own,
+        )
         raise _origin_refused()
     return (
         ("Access-Control-Allow-Origin", origin),
@@ -118,7 +128,9 @@ def _check_origin(request: HTTPRequest, host: str, conf: MCPSettings) -> HeaderP
 
 
 def _origin_refused() -> ProtocolError:
-    return ProtocolError(INVALID_REQUEST, "Origin is not allowed here", status=403)
+    return ProtocolError(
+        INVALID_REQUEST, "Origin is not allowed here: neither the site's own, nor in ALLOWED_ORIGINS", status=403
+    )
 
 
 def _origin_is_allowed(origin: str, own: str, conf: MCPSettings, debug: bool) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 NAME = "helpdesk"
+MANAGE = Path(__file__).parents[1] / "manage.py"
 
 
 def client_lines(url: str, token: str) -> Iterator[tuple[str, str]]:
@@ -18,4 +22,8 @@ def client_lines(url: str, token: str) -> Iterator[tuple[str, str]]:
     # @latest, or else npx chooses a version of years ago that suits an old Node.
     inspector = f"npx @modelcontextprotocol/inspector@latest --cli {url} --transport http"
     yield "Inspector", f'{inspector} --header "{bearer}" --method tools/list'
-    yield "Any client that starts its server itself", "python example_project/manage.py mcp_stdio --user agent"
+    # Clients start it in a folder of their own, where nothing is activated.
+    yield (
+        "Any client that starts its server itself",
+        shlex.join([sys.executable, str(MANAGE), "mcp_stdio", "--user", "agent"]),
+    )

@@ -1,10 +1,12 @@
 """manage.py demo, without the server."""
 
 import json
+import shlex
 import sys
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -91,6 +93,11 @@ class DemoTests(TestCase):
             entry = json.loads(following[client])[key]["helpdesk"]
             assert entry["url"] == "http://127.0.0.1:8123/mcp"
             assert entry["headers"] == {"Authorization": bearer}
+        python, manage, *arguments = shlex.split(following["Any client that starts its server itself:"])
+        assert python == sys.executable
+        assert Path(manage).is_absolute()
+        assert Path(manage).is_file()
+        assert arguments == ["mcp_stdio", "--user", "agent"]
 
     def test_a_second_run_has_a_new_token_in_place_of_the_old_one(self):
         first, second = (value_of(demo(), "Token:") for _ in range(2))

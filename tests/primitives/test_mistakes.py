@@ -207,9 +207,9 @@ MISTAKES: list[tuple[Any, str]] = [
         lambda: tool(unusable),
         "tests.primitives.wrong.unusable annotates word with <class "
         "'tests.primitives.wrong.Owner'>, which no argument can be converted to (Unable to "
-        "generate pydantic-core schema for <class 'tests.primitives.wrong.Owner'>). Allowed are "
-        "texts, numbers, dates, UUIDs, enums, Literal, lists, dicts, TypedDicts, dataclasses and "
-        "pydantic models: use one of them and look the object up in the function.",
+        "generate pydantic-core schema for <class 'tests.primitives.wrong.Owner'>). Allowed are texts, numbers, "
+        "dates, UUIDs, enums, Literal, lists, dicts, TypedDicts, dataclasses and pydantic models: use one of them and "
+        "look the object up in the function. The user and the request are in a parameter annotated Context.",
     ),
     (
         lambda: tool(drawn),

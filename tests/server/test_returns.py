@@ -164,6 +164,7 @@ def test_what_is_not_declared_is_not_written(client, eggs):
         assert text.startswith(
             "A value of type tests.shop.models.Product was returned, which cannot be written as JSON."
         )
+        assert text.endswith("in a dataclass or the like, by the return annotation or output_schema.")
     assert returned(client, missing)["content"][0]["text"] == (
         "A value of type SimpleNamespace was returned, which has no name, although the output schema declares it."
     )

@@ -349,6 +349,6 @@ def test_a_legacy_client_cannot_be_asked_in_json(one):
     one.initialize()
     headers = {"Accept": "application/json"}
     answer = one.post(one.message("tools/call", {"name": "book"}), {**one.session_headers, **headers})
-    assert "takes an event stream" in answer.result["content"][0]["text"]
+    assert "needs an event stream" in answer.result["content"][0]["text"]
     answer = one.post(one.message("tools/call", {"name": "by_hand"}), {**one.session_headers, **headers})
     assert answer.error["code"] == -32603

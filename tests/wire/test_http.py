@@ -5,7 +5,8 @@ from django.db import OperationalError
 from django.test import override_settings
 
 from django_mcp.models import Session
-from tests.wire.client import META, MODERN
+from tests.wire.client import META, MODERN, WireClient
+from tests.wire.doors import consumer
 
 ORIGIN = "https://app.example"
 
@@ -14,11 +15,13 @@ def mcp(**settings):
     return override_settings(DJANGO_MCP={"AUTHENTICATION": "django_mcp.auth.AllowAny", **settings})
 
 
-def test_a_foreign_origin_is_refused_before_anything_happens(client):
+def test_a_foreign_origin_is_refused_before_anything_happens(client, caplog):
     """S231, MH-02, LH-02, BL-011, SEC-06."""
     for origin in ("http://evil.example", "null", "https://testserver", "http://testserver:8443", "http://[", "x"):
         answer = client.initialize(headers={"Origin": origin})
         assert (answer.status, answer.error["code"]) == (403, -32600), origin
+        assert "ALLOWED_ORIGINS" in answer.error["message"]
+        assert f"the origin {origin!r} was refused: the site's own is 'http://testserver'" in caplog.text
         assert answer.header("Access-Control-Allow-Origin") is None
     assert not Session.objects.exists()
 
@@ -88,6 +91,13 @@ def test_a_foreign_host_is_refused(client, door, host):
     answer = client.initialize(headers={"Host": host})
     assert answer.status == 400
     assert not Session.objects.exists()
+
+
+def test_whoever_forgot_a_host_is_told_the_setting(db, caplog):
+    """SEC-06: the consumer says and logs it, as Django does in front of the view."""
+    answer = WireClient(consumer()).initialize(headers={"Host": "evil.example"})
+    assert "ALLOWED_HOSTS" in answer.error["message"]
+    assert "the host 'evil.example' was refused: ALLOWED_HOSTS" in caplog.text
 
 
 def test_without_a_host_the_name_of_the_server_counts(client):

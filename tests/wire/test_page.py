@@ -47,6 +47,7 @@ def test_a_developer_sees_how_to_connect(client):
     header = '--header "Authorization: Bearer TOKEN"'
     assert f"claude mcp add --transport http localhost http://localhost/mcp {header}" in text
     assert '"mcpServers": {\n    "localhost": {\n      "url": "http://localhost/mcp"' in text
+    assert "npx @modelcontextprotocol/inspector@latest --cli http://localhost/mcp " in text
     assert "manage.py mcp_token USER" in text
 
 
