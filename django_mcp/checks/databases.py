@@ -61,7 +61,7 @@ def check_tables(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> l
         return []
     return [
         Warning(
-            f"The database {alias!r} lacks {', '.join(missing)}.",
+            f"The database {alias!r} lacks tables: {', '.join(missing)}.",
             hint=f"Run manage.py migrate django_mcp --database {alias}.",
             id="django_mcp.W008",
         )

@@ -106,7 +106,7 @@ def test_missing_tables_are_told_with_the_command(monkeypatch):
     monkeypatch.setattr(connection.introspection, "table_names", lambda **options: there)
     warning = only(check_tables(databases=["default"]))
     assert (warning.id, warning.level) == ("django_mcp.W008", WARNING)
-    assert warning.msg == "The database 'default' has no table django_mcp_accesstoken."
+    assert warning.msg == "The database 'default' lacks tables: django_mcp_accesstoken."
     assert warning.hint == "Run manage.py migrate django_mcp --database default."
     # The tables are not missed where the router does not put them, nor by the command that makes them.
     assert check_tables(databases=["other"]) == []
