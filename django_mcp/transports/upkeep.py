@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -118,7 +117,7 @@ async def beat(hub: Hub) -> None:
         for span in streams.elsewhere():
             elsewhere[span.worker].append((streams.pk, span.connection))
     beats = await run_store(workers.beats, list(elsewhere)) if elsewhere else {}
-    for worker in _watches.setdefault(hub, Watch()).gone(beats, time.monotonic()):
+    for worker in _watches.setdefault(hub, Watch()).gone(beats):
         for session, connection in elsewhere[worker]:
             await write_store(legacy.close_span, session, connection)
 
