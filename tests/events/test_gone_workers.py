@@ -16,6 +16,7 @@ from django_mcp.transports import upkeep
 from tests.events.streaming import LIMIT, StreamTestCase
 from tests.events.test_get_streams import changed, until_closed
 
+
 def test_a_worker_is_gone_whose_last_sign_of_life_stays_the_same():
     watch = Watch()
     once, again = datetime(2026, 1, 1), datetime(2026, 1, 2)
