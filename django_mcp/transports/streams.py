@@ -100,6 +100,11 @@ class Stream:
         return not self._is_ended
 
     @property
+    def is_closed(self) -> bool:
+        """Whether it has given its place back, so that ``on_close`` is not called any more."""
+        return self._owner is None
+
+    @property
     def is_idle(self) -> bool:
         """Whether neither the door nor the client is waited for."""
         return self._waiting_since is None

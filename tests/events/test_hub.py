@@ -1,8 +1,7 @@
 """The hub by itself: what it does when things vanish while it works."""
 
 import asyncio
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from unittest.mock import patch
 
 from asgiref.sync import sync_to_async
@@ -28,29 +27,9 @@ from django_mcp.transports import upkeep
 from tests.events.streaming import LIMIT, StreamTestCase
 from tests.events.test_listening import LISTS, NOTE, acknowledged, changed, updated
 from tests.rows import ANYBODY, age, new_session, open_as
+from tests.threads import held_up
 
 FILTER = {**LISTS, "resourceSubscriptions": [NOTE]}
-
-
-@contextmanager
-def held_up(owner, name):
-    """A thread is about to do it when the first event is set, does it when the second one is, and sets the third."""
-    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
-    real = getattr(owner, name)
-
-    def slowly(*arguments):
-        begun.set()
-        go_on.wait(LIMIT)
-        try:
-            return real(*arguments)
-        finally:
-            done.set()
-
-    with patch.object(owner, name, slowly):
-        try:
-            yield begun, go_on, done
-        finally:
-            go_on.set()
 
 
 async def session_with_a_stream(site):
