@@ -148,7 +148,10 @@ class Stream:
             return
         if self.farewell is not None:
             self._limit += MAX_CHUNK
-            self.put(self.farewell())
+            try:
+                self.put(self.farewell())
+            except Exception:  # who ends streams has others to end
+                logger.exception("The last frame of a stream could not be made")
         self._is_ended = True
         self._wake()
         self._wake_drained()
