@@ -18,9 +18,9 @@ from django.db import Error
 
 from django_mcp.conf import mcp_settings
 from django_mcp.events import legacy
+from django_mcp.events.attention import Attention
 from django_mcp.events.kinds import Entry, Kind
 from django_mcp.events.sessions import Connection, SessionStreams
-from django_mcp.events.tail import reader
 from django_mcp.protocol.notifications import RESOURCE_UPDATED, Broadcast
 from django_mcp.running import exchange, run_store
 from django_mcp.running.loops import PerLoop
@@ -96,7 +96,7 @@ class Hub:
         self.sessions: dict[str, SessionStreams] = {}
         self._members = 0
         self._attaching = asyncio.Lock()
-        self._is_attached = False
+        self._attention = Attention(self._take)
         self._life: AsyncGenerator[None, None] | None = None
         self._index: dict[Topic, dict[Listener, None]] = {}
         self._topics: dict[Guest, tuple[Topic, ...]] = {}
@@ -124,12 +124,8 @@ class Hub:
         self._members += 1
         try:
             async with self._attaching:
-                if not self._is_attached:
-                    if self._life is None:
-                        self._life = self._live()
-                        await anext(self._life)
-                    self.position = await run_store(reader.attach, self._take)
-                    self._is_attached = True
+                if not self._attention.is_held:
+                    await self._attend()
         except BaseException:
             self.leave()
             raise
@@ -137,15 +133,26 @@ class Hub:
     def leave(self) -> None:
         self._members -= 1
         if not self._members:
-            self._is_attached = False
-            reader.detach(self._take)
+            self._attention.end()
+
+    async def _attend(self) -> None:
+        if self._life is None:
+            self._life = self._live()
+            await anext(self._life)
+        self._attention = attention = Attention(self._take)
+        try:
+            await run_store(attention.begin)
+        except BaseException:  # the thread goes on where only this task was cancelled
+            attention.end()
+            raise
+        self.position = attention.start
 
     async def _live(self) -> AsyncGenerator[None, None]:
         """A loop that ends closes its generators: those who have not left by then hear of nothing more."""
         try:
             yield
         finally:
-            reader.detach(self._take)
+            self._attention.end()
 
     def admit(self, guest: Guest) -> None:
         """It hears of nothing, unless it is added as well."""
@@ -223,7 +230,7 @@ class Hub:
         try:
             self.loop.call_soon_threadsafe(self._enqueue, entries)
         except RuntimeError:  # the loop has ended, and everybody in it
-            reader.detach(self._take)
+            self._attention.end()
 
     # On the loop.
 
@@ -264,9 +271,9 @@ class Hub:
     async def _notify(self, entry: Entry) -> None:
         try:
             await self.refresh()
-        except Error:
+        except Error as error:
+            logger.warning("The sessions of some streams cannot be read, which end: %s", error)
             _end(list(self._stale))  # they come back, and what they missed is replayed
-            raise
         listeners = [
             one
             for one in self._index.get((entry.kind, entry.uri), ())
@@ -292,7 +299,8 @@ class Hub:
                     self._stale.update(stale)
                     raise
                 for streams in stale:
-                    if str(streams.pk) in self.sessions:
+                    # Else its streams have ended meanwhile, though others of the session may have begun.
+                    if self.sessions.get(str(streams.pk)) is streams:
                         streams.rows = rows[streams.pk]
                         self.add(streams)
 

@@ -1,6 +1,7 @@
 """The processes that others may have to do without: their names, and their signs of life.
 
-Whether one is gone is judged by the reader's own clock: clocks of two machines may differ, and both may have slept.
+Whether one is gone is judged by how often somebody has looked in vain, and by no clock: those of two machines may
+differ, and while nobody can look, as when the database is away or all have slept, nobody can give a sign either.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ def beats(workers: Collection[str]) -> dict[str, datetime | None]:
 
 
 class Watch:
-    """Notices which of the others are gone."""
+    """Notices which of the others are gone. To be asked every ``BEAT`` seconds, or less often."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, tuple[datetime | None, float]] = {}
+        self._seen: dict[str, tuple[datetime | None, int]] = {}
 
-    def gone(self, beats: Mapping[str, datetime | None], now: float) -> list[str]:
-        """Those whose last sign of life has been the same for ``SILENT`` beats (``time.monotonic()``)."""
+    def gone(self, beats: Mapping[str, datetime | None]) -> list[str]:
+        """Those whose last sign of life is the same as it was the last ``SILENT`` times."""
         known = self._seen
         self._seen = {
-            worker: seen if (seen := known.get(worker)) is not None and seen[0] == beat else (beat, now)
+            worker: (beat, seen[1] + 1) if (seen := known.get(worker)) is not None and seen[0] == beat else (beat, 0)
             for worker, beat in beats.items()
         }
-        return [worker for worker, (_, since) in self._seen.items() if now - since >= SILENT * BEAT]
+        return [worker for worker, (_, times) in self._seen.items() if times >= SILENT]

@@ -5,11 +5,12 @@ Ids that name no stream of this session open a new one (LH-27).
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from functools import partial
 
-from django.db import DatabaseError
+from django.db import Error
 
 from django_mcp.events import legacy
 from django_mcp.events.hub import Hub, broadcast_of, hub
@@ -24,7 +25,7 @@ from django_mcp.transports import sse
 from django_mcp.transports.event_ids import GET, Place, event_id
 from django_mcp.transports.stream_access import StreamAccess
 from django_mcp.transports.streams import Stream
-from django_mcp.transports.upkeep import in_background, join, keep_up
+from django_mcp.transports.upkeep import in_background, join, keep_up, too_late
 
 logger = logging.getLogger("django_mcp.http")
 
@@ -78,7 +79,7 @@ async def begin(stream: Stream, access: StreamAccess, session: SessionState, pla
 
 async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: SessionState, place: Place | None) -> None:
     named = place.stream if place is not None and place.kind == GET else None
-    span, is_resumed = await write_store(legacy.open_span, session.pk, named)
+    span, is_resumed = await _open_span(stream, session.pk, named)
     connection = GetStream(stream, access, span)
     # What lies between its own number and what this process has given out already is read from the log.
     connection.boundary = max(span.start, here.position)
@@ -96,6 +97,28 @@ async def _begin(here: Hub, stream: Stream, access: StreamAccess, session: Sessi
         missed = await run_store(legacy.missed, session.pk, session.server, span.stream, after, connection.boundary)
         missed = await _visible(missed, connection)
     connection.begin(missed)
+
+
+async def _open_span(stream: Stream, session: int, named: str | None) -> tuple[Span, bool]:
+    """One that nobody takes any more is closed again: events would belong to a connection that is nowhere."""
+    opening = asyncio.ensure_future(write_store(legacy.open_span, session, named))
+    try:
+        opened = await asyncio.shield(opening)
+    except asyncio.CancelledError:  # the thread goes on all the same
+        in_background(stream.loop, _undo(opening, session))
+        raise
+    if stream.is_closed:
+        in_background(stream.loop, _undo(opening, session))
+        raise too_late()
+    return opened
+
+
+async def _undo(opening: asyncio.Future[tuple[Span, bool]], session: int) -> None:
+    try:
+        span, _ = await opening
+    except (legacy.SessionGone, Error):
+        return
+    await _note_end(session, span.connection)
 
 
 async def _visible(entries: Sequence[Entry], connection: GetStream) -> list[Entry]:
@@ -116,5 +139,5 @@ def _close(here: Hub, session: int, connection: GetStream) -> None:
 async def _note_end(session: int, connection: str) -> None:
     try:
         await write_store(legacy.close_span, session, connection)
-    except DatabaseError as error:  # the next connection of the stream ends it
+    except Error as error:  # the next connection of the stream ends it
         logger.warning("The end of a stream was not noted: %s", error)

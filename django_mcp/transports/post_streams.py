@@ -116,6 +116,7 @@ class Resumption:
             try:
                 is_over, has_news = await self._look()
             except Error as error:
+                self._beat = None  # the call's worker is given its time anew: it could not write either
                 await asyncio.sleep(outage.failed(error))
                 continue
             outage.succeeded()

@@ -6,6 +6,7 @@ An idle stream is a coroutine that waits for one future: it has no task, timer o
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import time
 from collections import deque
@@ -18,6 +19,8 @@ from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.running import running_loop
 from django_mcp.transports.sse import KEEP_ALIVE
 from django_mcp.transports.sweeps import Sweep
+
+logger = logging.getLogger("django_mcp.http")
 
 RETRY_AFTER = "10"  # seconds
 START_WITHIN = 30.0  # seconds: Django drops the response of a client that is gone and closes nothing
@@ -51,6 +54,7 @@ class Stream:
         "_frames",
         "_is_ended",
         "_is_finished",
+        "_is_receiving",
         "_limit",
         "_owner",
         "_send_timeout",
@@ -82,6 +86,7 @@ class Stream:
         self._size = 0
         self._is_ended = False
         self._is_finished = False
+        self._is_receiving = False
         self._waiter: asyncio.Future[None] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._door: tuple[Send, asyncio.Task[Any]] | None = None
@@ -93,6 +98,11 @@ class Stream:
     @property
     def is_open(self) -> bool:
         return not self._is_ended
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has given its place back, so that ``on_close`` is not called any more."""
+        return self._owner is None
 
     @property
     def is_idle(self) -> bool:
@@ -138,7 +148,10 @@ class Stream:
             return
         if self.farewell is not None:
             self._limit += MAX_CHUNK
-            self.put(self.farewell())
+            try:
+                self.put(self.farewell())
+            except Exception:  # who ends streams has others to end
+                logger.exception("The last frame of a stream could not be made")
         self._is_ended = True
         self._wake()
         self._wake_drained()
@@ -179,15 +192,22 @@ class Stream:
         self._door = send, task
         self._waiting_since = None
         self._wake()
+        self._is_receiving = True
         try:
-            while self._owner is not None and (await receive())["type"] != "http.disconnect":
+            while self._is_held and (await receive())["type"] != "http.disconnect":
                 pass
         except asyncio.CancelledError:
             if not self._is_finished:
                 raise
             task.uncancel()  # it was ourselves
         finally:
+            self._is_receiving = False
             self.close()
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether there may be something to send yet, so that somebody has to wait for the client."""
+        return self._owner is not None and not self._is_finished
 
     def _start_flush(self, door: tuple[Send, asyncio.Task[Any]], chunk: bytes) -> None:
         task = start_task(self._flush(door, chunk))
@@ -208,13 +228,19 @@ class Stream:
             self._waiting_since = None
         except OSError:  # the client is gone
             self._finish(waiting)
+        except Exception:  # of a middleware, or a server that has ended the response by itself
+            logger.exception("A stream could not be sent")
+            self._finish(waiting)
         finally:
             self._flusher = None
 
     def _finish(self, waiting: asyncio.Task[Any]) -> None:
-        """Nothing more can be sent, so nobody need wait for the client."""
-        if not self._is_finished:
-            self._is_finished = True
+        """Nothing more can be sent, so nobody need wait for the client.
+
+        Who does not is not cancelled: that would hit whatever its task awaits next, which is none of ours.
+        """
+        is_first, self._is_finished = not self._is_finished, True
+        if is_first and self._is_receiving:
             waiting.cancel()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -286,6 +312,8 @@ class OpenStreams:
 
         ``expires`` is when the credentials end (``time.time()``).
         """
+        # First, since streams of loops that have ended are given up then.
+        sweep = self._sweep_of(asyncio.get_running_loop())
         own = self._per_principal.get(principal, 0)
         if len(self) >= conf.max_streams or own >= conf.max_streams_per_user:
             raise ProtocolError(
@@ -293,7 +321,7 @@ class OpenStreams:
             )
         age = time.time() + conf.stream_age
         stream = Stream(self, principal, conf, age if expires is None else min(age, expires))
-        self._sweep_of(stream.loop).add(stream)
+        sweep.add(stream)
         self._per_principal[principal] = own + 1
         return stream
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from django.db import DatabaseError
+from django.db import Error
 
 from django_mcp.events import hub as hubs
 from django_mcp.events import legacy, workers
 from django_mcp.events.hub import Guest, Hub
 from django_mcp.events.workers import Watch
+from django_mcp.protocol.errors import INTERNAL_ERROR, ProtocolError
 from django_mcp.running import run_store, write_store
 from django_mcp.sessions import touch_interval, touch_sessions
 from django_mcp.transports.streams import Stream
@@ -42,8 +42,18 @@ async def join(stream: Stream) -> Hub:
     except BaseException:
         stream.close()
         raise
+    if stream.is_closed:
+        here.leave()
+        raise too_late()
     stream.on_close = here.leave
     return here
+
+
+def too_late() -> ProtocolError:
+    """A stream was given up while it was being opened, as when the database takes its time."""
+    return ProtocolError(
+        INTERNAL_ERROR, "The stream could not be opened in time", status=503, headers=(("Retry-After", "1"),)
+    )
 
 
 async def enter(stream: Stream, guest: Guest) -> Hub:
@@ -84,7 +94,7 @@ class Timer:
         """The next time counts from the end of this one, so a database that is slow is not asked ever more."""
         try:
             await self._work(hub)
-        except DatabaseError as error:  # the next time may do
+        except Error as error:  # the next time may do
             logger.warning("The streams could not be seen to: %s", error)
         finally:
             hub.loop.call_later(self._interval(), self._tick, hub)
@@ -118,7 +128,7 @@ async def beat(hub: Hub) -> None:
         for span in streams.elsewhere():
             elsewhere[span.worker].append((streams.pk, span.connection))
     beats = await run_store(workers.beats, list(elsewhere)) if elsewhere else {}
-    for worker in _watches.setdefault(hub, Watch()).gone(beats, time.monotonic()):
+    for worker in _watches.setdefault(hub, Watch()).gone(beats):
         for session, connection in elsewhere[worker]:
             await write_store(legacy.close_span, session, connection)
 

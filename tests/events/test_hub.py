@@ -6,11 +6,13 @@ from unittest.mock import patch
 
 from asgiref.sync import sync_to_async
 from django.apps import apps
+from django.db import OperationalError
 from django.test import TransactionTestCase
 
 import django_mcp
 from django_mcp import events
 from django_mcp.events import hub as hubs
+from django_mcp.events import legacy, log
 from django_mcp.events.access import watch_access
 from django_mcp.events.hub import Hub, hub
 from django_mcp.events.kinds import Entry, Kind
@@ -22,11 +24,22 @@ from django_mcp.models import Event
 from django_mcp.protocol.notifications import Broadcast
 from django_mcp.sessions import touch_sessions
 from django_mcp.transports import upkeep
-from tests.events.streaming import StreamTestCase
+from tests.events.streaming import LIMIT, StreamTestCase
 from tests.events.test_listening import LISTS, NOTE, acknowledged, changed, updated
 from tests.rows import ANYBODY, age, new_session, open_as
+from tests.threads import held_up
 
 FILTER = {**LISTS, "resourceSubscriptions": [NOTE]}
+
+
+async def session_with_a_stream(site):
+    """Its rows were read, so nothing is read again before something is said to have changed."""
+    session = await site.session()
+    stream = await session.get()
+    place = await stream.frame()
+    await hub().passed(await sync_to_async(log.position)("default"))
+    await hub().refresh()
+    return session, stream, place
 
 
 class HubTests(StreamTestCase):
@@ -79,6 +92,60 @@ class HubTests(StreamTestCase):
             await here.refresh()
             assert len(here) == 0
             here.leave()
+
+        self.play(scenario)
+
+    def test_a_session_that_begins_anew_while_its_rows_are_read_keeps_nothing_from_others(self):
+        """Its only stream is resumed here in the meantime."""
+
+        async def scenario(site):
+            session, stream, place = await session_with_a_stream(site)
+            other = await site.listen(LISTS)
+            await other.message()
+            with held_up(legacy, "load") as (begun, go_on, _):
+                hub()._stale.update(hub().sessions.values())
+                await django_mcp.anotify_tools_changed()
+                assert await asyncio.to_thread(begun.wait, LIMIT)
+                stream.hang_up()
+                await stream.ended()
+                opening = asyncio.create_task(session.get(place.id))
+                async with asyncio.timeout(LIMIT):
+                    while not hub().sessions:
+                        await asyncio.sleep(0.001)
+                go_on.set()
+                again = await opening
+                assert await other.message() == changed("tools")
+                assert (await again.message())["method"] == changed("tools")["method"]
+
+        self.play(scenario)
+
+    def test_rows_that_cannot_be_read_keep_events_from_nobody_else(self):
+        async def scenario(site):
+            _, stream, _ = await session_with_a_stream(site)
+            other = await site.listen(LISTS)
+            await other.message()
+            away = patch.object(legacy, "load", side_effect=OperationalError("away"))
+            with away, patch.object(hubs, "_PAUSES", ()), self.assertLogs("django_mcp.events", "WARNING"):
+                hub()._stale.update(hub().sessions.values())
+                await django_mcp.anotify_tools_changed()
+                assert await other.message() == changed("tools")
+                await stream.ended()
+
+        self.play(scenario)
+
+    def test_who_leaves_while_the_reader_begins_leaves_nothing_behind(self):
+        async def scenario(site):
+            here = hub()
+            with held_up(reader, "attach") as (begun, go_on, done):
+                joining = asyncio.create_task(here.join())
+                assert await asyncio.to_thread(begun.wait, LIMIT)
+                joining.cancel()
+                await asyncio.wait({joining})
+                go_on.set()
+                assert await asyncio.to_thread(done.wait, LIMIT)
+            async with asyncio.timeout(LIMIT):
+                while reader.is_running:
+                    await asyncio.sleep(0.001)
 
         self.play(scenario)
 

@@ -116,6 +116,42 @@ class StreamTests(SimpleTestCase):
 
         self.run_in_a_loop(steps)
 
+    def test_a_stream_that_is_over_at_once_cancels_nothing_that_comes_after_it(self):
+        """A server that has sent everything says at once that the client is gone, so nobody waits for that."""
+
+        async def steps():
+            stream, door = self.open(), Door()
+            stream.put(b"a")
+            stream.end()
+
+            async def receive():
+                if b"" not in door.sent:
+                    await door.receive()
+                return {"type": "http.disconnect"}
+
+            async def application():
+                await stream.serve(receive, door.send)
+                await asyncio.sleep(0)
+                return door.sent
+
+            return await asyncio.create_task(application())
+
+        assert self.run_in_a_loop(steps) == [b"a", b""]
+
+    def test_a_stream_that_cannot_be_sent_ends(self):
+        """What is sent goes through what the site has put around the application."""
+
+        async def steps():
+            stream, door = self.open(), Door(ZeroDivisionError())
+            serving = asyncio.create_task(stream.serve(door.receive, door.send))
+            await asyncio.sleep(0)
+            with self.assertLogs("django_mcp.http", "ERROR"):
+                stream.put(b"a")
+                await serving
+
+        self.run_in_a_loop(steps)
+        assert len(self.streams) == 0
+
     def test_the_end_of_its_task_is_its_own_end(self):
         async def steps():
             stream, door = self.open(), Door()
@@ -159,6 +195,14 @@ class StreamTests(SimpleTestCase):
             stream.close()
 
         self.run_in_a_loop(steps)
+
+    def test_a_user_may_begin_anew_in_another_loop(self):
+        async def open_all():
+            for _ in range(mcp_settings().max_streams_per_user):
+                self.open()
+            return len(self.streams)
+
+        assert self.run_in_a_loop(open_all) == self.run_in_a_loop(open_all)
 
     def test_nothing_is_swept_where_nothing_is_open(self):
         async def steps():

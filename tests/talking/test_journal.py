@@ -253,6 +253,29 @@ def test_a_worker_is_dead_when_it_could_say_something_and_does_not(clock):
     asyncio.run(steps())
 
 
+def test_a_worker_is_given_its_time_after_the_database_was_away(clock):
+    """It could not give a sign of life meanwhile, and tries again less often than it would give one."""
+
+    async def steps():
+        resumption = Resumption(Mock(), Mock(), 1, Place(POST, KEY, 0))
+        state = State("1", "", None, timezone.now())
+        outcomes = iter([False, OperationalError("away"), True])
+
+        async def look():
+            outcome = next(outcomes)
+            if isinstance(outcome, Exception):
+                clock.now += 60
+                raise outcome
+            assert not await resumption._is_orphaned(state)
+            return outcome, True
+
+        with patch.object(resumption, "_look", look), patch.object(post_streams, "write_store") as write:
+            await resumption._read()
+        assert not write.called
+
+    asyncio.run(steps())
+
+
 class TroubleTests(ResumeTestCase):
     def test_rows_that_cannot_be_read_are_read_later(self):
         async def scenario(site):
