@@ -68,26 +68,26 @@ class State(NamedTuple):
     beat: datetime
 
 
-def save(worker: str, entries: Sequence[Entry], watched: Collection[str] = (), *, beats: bool = True) -> Saved:
-    """Write all of it in one transaction, and a sign of life where it ``beats``. Raises ``django.db.Error``.
+def save(worker: str, entries: Sequence[Entry], watched: Collection[str] = ()) -> Saved:
+    """Write all of it in one transaction, and a sign of life. Raises ``django.db.Error``.
 
     ``watched`` are calls of which it should be found out whether a client has come back to them.
     """
     try:
-        gone = _save(worker, entries, beats=beats)
+        gone = _save(worker, entries)
     except IntegrityError:  # a session has just ended, or this was written before a connection was lost
         gone = frozenset().union(*(_save_once(worker, entry) for entry in entries))
     return Saved(gone, _wanted(watched))
 
 
-def _save(worker: str, entries: Sequence[Entry], *, beats: bool) -> frozenset[str]:
+def _save(worker: str, entries: Sequence[Entry]) -> frozenset[str]:
     from django_mcp.models import CallStream, StreamChunk
 
     alias = log_alias()
     now = timezone.now()
     with transaction.atomic(using=alias):
-        if beats:
-            workers.beat(worker)
+        # First, since SQLite lets nobody write who has read before another one wrote.
+        workers.beat(worker)
         gone = _without_session(entries)
         kept = [entry for entry in entries if entry.key not in gone]
         CallStream.objects.using(alias).bulk_create(
@@ -129,7 +129,7 @@ def _save_once(worker: str, entry: Entry) -> frozenset[str]:
         known = StreamChunk.objects.using(alias).filter(stream=entry.key, first=chunk.first)
         chunk = None if known.exists() else chunk
     try:
-        return _save(worker, [entry._replace(is_new=is_new, chunk=chunk)], beats=True)
+        return _save(worker, [entry._replace(is_new=is_new, chunk=chunk)])
     except IntegrityError:
         return frozenset([entry.key])
 

@@ -24,7 +24,7 @@ from django_mcp.transports.recording import Recording
 logger = logging.getLogger("django_mcp.http")
 
 EVERY = 0.1  # seconds between two looks at what there is to write, unless somebody rings
-BEAT = 1.0  # seconds between two signs of life, while calls go on
+BEAT = 1.0  # seconds between two looks at who has come back elsewhere, which are signs of life, while calls go on
 BATCH = 200  # calls a transaction
 BATCH_BYTES = 4 * 1024 * 1024  # of a transaction, unless one call alone has more
 LONGEST_PAUSE = 2.0  # seconds between two tries while the database is away
@@ -39,7 +39,7 @@ class Journal:
         self._recordings: dict[str, Recording] = {}
         self._rung = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._beaten = -BEAT
+        self._looked = -BEAT
         self._pause = EVERY
         # The process is about to end, so a stream may end only when everything is written.
         self.is_closing = False
@@ -99,14 +99,14 @@ class Journal:
 
     async def _write(self) -> None:
         now = time.monotonic()
-        is_time = now - self._beaten >= BEAT
+        is_time = now - self._looked >= BEAT
         # Whose client may be gone without a sign, and has come back to another worker.
         watched = [key for key, one in self._recordings.items() if one.is_running] if is_time else []
         for batch in self._batches(now) or ([[]] if watched else []):
-            if not await self._save(batch, watched, beats=is_time):
+            if not await self._save(batch, watched):
                 return
-            if is_time:
-                self._beaten, is_time, watched = now, False, []
+            if watched:
+                self._looked, watched = now, []
 
     def _batches(self, now: float) -> list[list[Entry]]:
         """What there is to write: one call at a time once something went wrong."""
@@ -125,9 +125,9 @@ class Journal:
             size += own
         return batches
 
-    async def _save(self, batch: list[Entry], watched: list[str], *, beats: bool) -> bool:
+    async def _save(self, batch: list[Entry], watched: list[str]) -> bool:
         try:
-            saved = await write_store(call_streams.save, workers.this.key, batch, watched, beats=beats)
+            saved = await write_store(call_streams.save, workers.this.key, batch, watched)
         except Error as error:
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
             logger.warning("What calls have sent is not written, next try in %.1f s: %s", self._pause, error)

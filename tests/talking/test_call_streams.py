@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from unittest.mock import Mock, patch
 
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.test import TestCase
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_mcp.events import Kind, call_streams
@@ -56,6 +57,16 @@ class RowTests(TestCase):
             assert call_streams.save(WORKER, entries).gone == frozenset()
         assert StreamChunk.objects.count() == 1
         assert CallStream.objects.count() == 2
+
+    def test_it_writes_before_it_reads(self):
+        """Or SQLite would refuse to write what another connection has overtaken."""
+        session = a_session()
+        call_streams.save(WORKER, [])
+        for more in (entry(session.pk), entry(session.pk, is_new=False, chunk=Chunk(1, 1, False, [b"1"]))):
+            with CaptureQueriesContext(connection) as queries:
+                call_streams.save(WORKER, [more])
+            words = [query["sql"].split()[0] for query in queries]
+            assert words[:3] == ["SAVEPOINT", "UPDATE", "SELECT"]
 
     def test_a_session_that_is_gone_takes_nobody_along(self):
         session, other = a_session(), a_session("e")
