@@ -85,13 +85,14 @@ def check_pages(call: Call) -> None:
         raise ToolError("This is asked on a page of the site, which takes a user who has logged in.")
 
 
-async def settle(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> None:
-    """Take note of what was submitted by now of the questions of these keys."""
+async def settle(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> frozenset[str]:
+    """Take note of what was submitted by now of the questions of these keys, and tell of which."""
     if not digests:
-        return
+        return frozenset()
     places = {conversation.place(key, digest): key for key, digest in digests.items()}
     found = await call.server.services.pages.find(places)
     await take(call, conversation, digests, {places[place]: outcome for place, outcome in found.items()})
+    return frozenset(places[place] for place in found)
 
 
 async def take(
