@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.utils import timezone
 
@@ -24,9 +25,10 @@ def spend(nonce: str | None, expires: float) -> None:
     from django_mcp.models import SpentState  # Models cannot be imported before the apps are ready.
 
     alias = router.db_for_write(SpentState)
+    ends = datetime.fromtimestamp(expires, UTC if settings.USE_TZ else None)
     try:
         with transaction.atomic(using=alias):
-            SpentState.objects.using(alias).create(nonce=nonce or "", expires=datetime.fromtimestamp(expires, UTC))
+            SpentState.objects.using(alias).create(nonce=nonce or "", expires=ends)
     except IntegrityError:
         raise bad_state() from None
 
