@@ -39,6 +39,8 @@ class Answers:
     # What this run has used up: the conversation, and pages
     is_spent: bool = False
     used: set[str] = field(default_factory=set)
+    # Pages that were used up in a transaction of their own, for all runs of the call
+    used_apart: set[str] = field(default_factory=set)
     # Whether that stays so although the function stops, since no transaction undoes it
     is_kept: bool = False
     # What tells this call from all others of its client, where nothing else does
@@ -67,6 +69,9 @@ class Answers:
     def may_ask(self, keys: Collection[str], most: int) -> bool:
         """Whether there were fewer rounds than that. A page is put again, however often, until its person is done."""
         return self.rounds < most or (bool(keys) and self.pages.keys() >= set(keys))
+
+    def has_used(self, ref: str) -> bool:
+        return ref in self.used or ref in self.used_apart
 
     def stop(self) -> None:
         """The function stops to ask, and what it wrote is undone."""

@@ -57,7 +57,7 @@ class Uses:
             services.spend(answers.nonce, answers.ends)
             answers.is_spent = True
         for ref in self.refs:
-            if ref not in answers.used:
+            if not answers.has_used(ref):
                 services.pages.use(ref)
                 answers.used.add(ref)
         answers.is_kept = self.is_kept
@@ -66,7 +66,6 @@ class Uses:
         """In a transaction of its own, so that a function may wait for its client once more where it stands."""
         answers = self.call.dialogue.answers
         for ref in self.refs:
-            if ref not in answers.used:
+            if not answers.has_used(ref):
                 await self.call.server.services.pages.ause(ref)
-                answers.used.add(ref)
-        answers.is_kept = True
+                answers.used_apart.add(ref)

@@ -75,6 +75,15 @@ async def wait_and_stop(context: Context) -> str:
     return f"{page.content} for {booking.content.name}"
 
 
+@site.tool(wait_inline=True)
+async def wait_and_stop_twice(context: Context) -> str:
+    """Wait for a page, then ask on another one, and with a form, from code that cannot wait."""
+    first = await context.aelicit_url("page", "Open it")
+    second = await sync_to_async(context.elicit_url)("page", "And this")
+    booking = await sync_to_async(context.elicit)("Who comes?", Booking)
+    return f"{first.content} {second.content} for {booking.content.name}"
+
+
 @elicitation_required
 def page(request: HttpRequest) -> HttpResponse:
     complete(request, request.POST["answer"])

@@ -122,7 +122,11 @@ def test_a_client_that_waits_on_its_stream_opens_such_a_page_once(session, brows
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("tool", "expected", "count"),
-    [("wait_here", "ann@mail ann@mail ann@mail for Ann", 2), ("wait_and_stop", "ann@mail for Ann", 1)],
+    [
+        ("wait_here", "ann@mail ann@mail ann@mail for Ann", 2),
+        ("wait_and_stop", "ann@mail for Ann", 1),
+        ("wait_and_stop_twice", "ann@mail ann@mail for Ann", 2),
+    ],
 )
 def test_a_function_that_waits_where_it_stands_may_ask_again_after_a_page(session, browser, tool, expected, count):
     """S2C-06: the page is used up without a transaction that would have to wait for a person."""
