@@ -8,7 +8,7 @@ failed may be tried again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,8 +38,11 @@ class Pages(Protocol):
     async def close(self, places: Iterable[str]) -> None:
         """Nobody may answer there any more."""
 
-    def use(self, ref: str) -> None:
-        """Take the answer away in the transaction that is open. Raises ``ToolError`` if somebody else has."""
+    def use(self, ref: str) -> Callable[[], bool]:
+        """Take the answer away in the transaction that is open, and tell whether that stands.
+
+        Raises ``ToolError`` if somebody else has.
+        """
 
     async def ause(self, ref: str) -> None:
         """The same in a transaction of its own."""

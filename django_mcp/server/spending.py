@@ -53,13 +53,11 @@ class Uses:
         Raises ``ProtocolError`` -32602 or ``ToolError`` where another call was faster.
         """
         services, answers = self.call.server.services, self.call.dialogue.answers
-        if self.is_once and answers.nonce is not None and not answers.is_spent:
-            services.spend(answers.nonce, answers.ends)
-            answers.is_spent = True
+        if self.is_once and answers.nonce is not None and not answers.has_used(answers.nonce):
+            answers.used[answers.nonce] = services.spend(answers.nonce, answers.ends)
         for ref in self.refs:
             if not answers.has_used(ref):
-                services.pages.use(ref)
-                answers.used.add(ref)
+                answers.used[ref] = services.pages.use(ref)
         answers.is_kept = self.is_kept
 
     async def note_apart(self) -> None:
