@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from django_mcp.auth.base import principal_for
 from django_mcp.exceptions import ToolError
-from django_mcp.pending import pending_rows
+from django_mcp.pending import holding, pending_rows
 from django_mcp.primitives.jsonable import to_jsonable
 from django_mcp.primitives.questions import OpenedElicitation, URLElicitation
 from django_mcp.running import run_store, write_store
@@ -65,10 +65,12 @@ class SitePages:
     async def close(self, places: Iterable[str]) -> None:
         await write_store(_close, list(places))
 
-    def use(self, ref: str) -> None:
-        removed, _ = pending_rows().filter(ref=ref, answered=True).delete()
+    def use(self, ref: str) -> Callable[[], bool]:
+        rows = pending_rows()
+        removed, _ = rows.filter(ref=ref, answered=True).delete()
         if not removed:
             raise ToolError("Another call has used this answer already, so nothing was done.")
+        return holding(rows.db)
 
     async def ause(self, ref: str) -> None:
         await write_store(self.use, ref)

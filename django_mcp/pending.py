@@ -6,12 +6,12 @@ A row holds who was asked and, once it is there, the reply. These functions are 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError, router
+from django.db import IntegrityError, connections, router
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -63,6 +63,16 @@ def close_requests(refs: Iterable[str]) -> None:
 def clear_pending(batch_size: int = 500) -> int:
     """Remove what nobody waits for any more, such as the questions of a worker that died."""
     return delete_in_batches(pending_rows().filter(expires__lte=timezone.now()), batch_size)
+
+
+def holding(alias: str) -> Callable[[], bool]:
+    """Tells whether what was just written on this database still is: the savepoint that is open may be rolled back."""
+    connection = connections[alias]
+    committed: list[bool] = []
+    mark = partial(committed.append, True)
+    connection.on_commit(mark)
+    # A savepoint takes the hooks along that were added in it.
+    return lambda: bool(committed) or any(entry[1] is mark for entry in connection.run_on_commit)
 
 
 @cache

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.utils import timezone
 
 from django_mcp.exceptions import InvalidAnswer, InvalidPrimitive
 from django_mcp.managers import delete_in_batches
+from django_mcp.pending import holding
 from django_mcp.primitives.forms import Form, checked_schema, choice, choices, no_secrets, read_form
 from django_mcp.server.rounds import bad_state
 
 
-def spend(nonce: str | None, expires: float) -> None:
+def spend(nonce: str | None, expires: float) -> Callable[[], bool]:
     """Note in the transaction of the call that its conversation has had its effect (MRTR-08).
 
-    Raises ``ProtocolError`` -32602 if it had it before.
+    The function it returns tells whether that stands. Raises ``ProtocolError`` -32602 if it had it before.
     """
     from django_mcp.models import SpentState  # Models cannot be imported before the apps are ready.
 
     alias = router.db_for_write(SpentState)
+    ends = datetime.fromtimestamp(expires, UTC if settings.USE_TZ else None)
     try:
         with transaction.atomic(using=alias):
-            SpentState.objects.using(alias).create(nonce=nonce or "", expires=datetime.fromtimestamp(expires, UTC))
+            SpentState.objects.using(alias).create(nonce=nonce or "", expires=ends)
     except IntegrityError:
         raise bad_state() from None
+    return holding(alias)
 
 
 def clear_spent(batch_size: int = 500) -> int:

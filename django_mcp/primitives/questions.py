@@ -279,6 +279,11 @@ class InputRequiredResult:
                     f"The question {key} is a URLElicitation, whose answer counts once and cannot be read by hand. "
                     "Ask it with context.elicit_url()."
                 )
+            if isinstance(question, Question) and question.once:
+                raise InvalidPrimitive(
+                    f"The question {key} has once=True, and an answer that is read by hand counts any number of times. "
+                    "Ask it with context.elicit()."
+                )
             if not isinstance(question, Question):
                 _check_by_hand(key, question)
 

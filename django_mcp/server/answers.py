@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,11 @@ class Answers:
     # What tells this conversation from all others, where it goes through the client, and when it is over
     nonce: str | None = None
     ends: float = 0.0
-    # What this run has used up: the conversation, and pages
-    is_spent: bool = False
-    used: set[str] = field(default_factory=set)
+    # What this run has used up, by nonce and by the refs of pages, and whether that stands: an error that the function
+    # has caught may have undone it
+    used: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    # Pages that were used up in a transaction of their own, for all runs of the call
+    used_apart: set[str] = field(default_factory=set)
     # Whether that stays so although the function stops, since no transaction undoes it
     is_kept: bool = False
     # What tells this call from all others of its client, where nothing else does
@@ -68,11 +70,17 @@ class Answers:
         """Whether there were fewer rounds than that. A page is put again, however often, until its person is done."""
         return self.rounds < most or (bool(keys) and self.pages.keys() >= set(keys))
 
+    @property
+    def is_spent(self) -> bool:
+        return self.nonce is not None and self.has_used(self.nonce)
+
+    def has_used(self, name: str) -> bool:
+        return name in self.used_apart or (name in self.used and self.used[name]())
+
     def stop(self) -> None:
         """The function stops to ask, and what it wrote is undone."""
         self.numbered = 0
         if not self.is_kept:
-            self.is_spent = False
             self.used.clear()
 
     def to_json(self) -> dict[str, Any]:

@@ -192,9 +192,10 @@ class Round:
             self = cls(call, questions)
         pages = pages_among(questions)
         later = Conversation.later(call, self.bound)
-        await settle(call, later, {key: self.digests[key] for key in pages})
-        answers = call.dialogue.answers
-        unmet = {key: one for key, one in questions.items() if key not in answers.submitted}
+        settled = await settle(call, later, {key: self.digests[key] for key in pages})
+        unmet = {key: one for key, one in questions.items() if key not in settled}
+        for key in unmet:  # a page that was submitted for another question of that key does not answer this one
+            call.dialogue.answers.submitted.pop(key, None)
         open_pages = {key: one for key, one in pages.items() if key in unmet}
         is_urgent = call.outbound.can_send and all(page.wait for page in open_pages.values())
         self.is_for_later = len(open_pages) == len(unmet) and not is_urgent
@@ -219,6 +220,7 @@ class Round:
         found = await call.server.services.pages.open(call, self.conversation.place(key, digest), page)
         if found is None:
             call.dialogue.answers.known[key] = (digest, GONE)
+            call.dialogue.answers.times[key] += 1
         else:
             self.opened[key] = found
 

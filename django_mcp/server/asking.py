@@ -249,7 +249,7 @@ class Asking:
 
     def _check(self, unmet: Mapping[str, Question]) -> None:
         call, answers = self._call, self._answers
-        if answers.used and answers.is_kept and not call.asker.waits:
+        if answers.used.keys() - {answers.nonce} and answers.is_kept and not call.asker.waits:
             raise ToolError(NOT_GIVEN_BACK)
         pages = pages_among(unmet)
         if (reason := call.asker.reason(call, on_pages=len(pages) == len(unmet))) is not None:

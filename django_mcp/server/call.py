@@ -85,6 +85,7 @@ class Locale:
 class Source:
     """Where a request came from.
 
+    ``path`` is that of the endpoint, with what ``path_params`` tell apart; it is empty where there is none.
     ``headers`` are ``None`` on stdio, which has no header rules. A door that cannot stream (WSGI)
     offers no capability that needs messages from the server. ``make_request`` builds the
     ``HttpRequest`` that tools see as ``context.request``; it is called at most once and only if asked.
@@ -92,6 +93,7 @@ class Source:
     """
 
     headers: Headers | None = None
+    path: str = ""
     can_stream: bool = True
     path_params: Mapping[str, Any] = field(default_factory=dict)
     make_request: Callable[[], Any] = lambda: None

@@ -8,7 +8,7 @@ failed may be tried again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,8 +38,11 @@ class Pages(Protocol):
     async def close(self, places: Iterable[str]) -> None:
         """Nobody may answer there any more."""
 
-    def use(self, ref: str) -> None:
-        """Take the answer away in the transaction that is open. Raises ``ToolError`` if somebody else has."""
+    def use(self, ref: str) -> Callable[[], bool]:
+        """Take the answer away in the transaction that is open, and tell whether that stands.
+
+        Raises ``ToolError`` if somebody else has.
+        """
 
     async def ause(self, ref: str) -> None:
         """The same in a transaction of its own."""
@@ -85,13 +88,14 @@ def check_pages(call: Call) -> None:
         raise ToolError("This is asked on a page of the site, which takes a user who has logged in.")
 
 
-async def settle(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> None:
-    """Take note of what was submitted by now of the questions of these keys."""
+async def settle(call: Call, conversation: Conversation, digests: Mapping[str, str]) -> frozenset[str]:
+    """Take note of what was submitted by now of the questions of these keys, and tell of which."""
     if not digests:
-        return
+        return frozenset()
     places = {conversation.place(key, digest): key for key, digest in digests.items()}
     found = await call.server.services.pages.find(places)
     await take(call, conversation, digests, {places[place]: outcome for place, outcome in found.items()})
+    return frozenset(places[place] for place in found)
 
 
 async def take(

@@ -174,7 +174,7 @@ def bad_state() -> ProtocolError:
 
 
 def bound_to(call: Call) -> bytes:
-    """Who asks for what. A state opens for nothing else."""
+    """Who asks for what, and where, since a path may stand for a tenant. A state opens for nothing else."""
     salient = {key: value for key, value in call.params.items() if key not in _NOT_BOUND}
     digest = hashlib.sha256(json.dumps(salient, sort_keys=True).encode()).hexdigest()
-    return encode([call.server.name, call.caller.principal, call.request.method, digest])
+    return encode([call.server.name, call.source.path, call.caller.principal, call.request.method, digest])

@@ -137,7 +137,7 @@ class Services:
     context_values: Callable[[Context], Awaitable[Mapping[str, Any]]]
     sealer: Sealer
     read_form: FormReader
-    spend: Callable[[str | None, float], None]
+    spend: Callable[[str | None, float], Callable[[], bool]]
     refusing_writes: Callable[[], AbstractContextManager[None]]
     pages: Pages
     publisher: Publisher

@@ -53,20 +53,17 @@ class Uses:
         Raises ``ProtocolError`` -32602 or ``ToolError`` where another call was faster.
         """
         services, answers = self.call.server.services, self.call.dialogue.answers
-        if self.is_once and answers.nonce is not None and not answers.is_spent:
-            services.spend(answers.nonce, answers.ends)
-            answers.is_spent = True
+        if self.is_once and answers.nonce is not None and not answers.has_used(answers.nonce):
+            answers.used[answers.nonce] = services.spend(answers.nonce, answers.ends)
         for ref in self.refs:
-            if ref not in answers.used:
-                services.pages.use(ref)
-                answers.used.add(ref)
+            if not answers.has_used(ref):
+                answers.used[ref] = services.pages.use(ref)
         answers.is_kept = self.is_kept
 
     async def note_apart(self) -> None:
         """In a transaction of its own, so that a function may wait for its client once more where it stands."""
         answers = self.call.dialogue.answers
         for ref in self.refs:
-            if ref not in answers.used:
+            if not answers.has_used(ref):
                 await self.call.server.services.pages.ause(ref)
-                answers.used.add(ref)
-        answers.is_kept = True
+                answers.used_apart.add(ref)

@@ -96,6 +96,7 @@ class HTTPExchange:
             locale=Locale(language=caller.language or self._language(), time_zone=caller.time_zone),
             source=Source(
                 headers=http.headers,
+                path=http.path,
                 can_stream=self.can_stream,
                 path_params=http.path_params,
                 make_request=http.make_request,

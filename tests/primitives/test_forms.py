@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from django_mcp import choice, choices
 from django_mcp.exceptions import InvalidAnswer, InvalidPrimitive
 from django_mcp.primitives.forms import read_form
-from django_mcp.primitives.questions import InputRequiredResult
+from django_mcp.primitives.questions import Elicitation, InputRequiredResult
 from django_mcp.protocol.versions import Revision
 from django_mcp.questions import read_any_form
 
@@ -286,6 +286,12 @@ def test_a_result_by_hand_asks_for_something():
         InputRequiredResult({"a": "roots/list"})  # type: ignore[dict-item]  # as authors may
     with pytest.raises(InvalidPrimitive, match="The question a has the params None"):
         InputRequiredResult({"a": {"method": "roots/list", "params": None}})
+
+
+def test_what_is_read_by_hand_cannot_count_once():
+    """MRTR-08."""
+    with pytest.raises(InvalidPrimitive, match=r"The question a has once=True.*context.elicit\(\)"):
+        InputRequiredResult({"a": Elicitation("Really?", Free, once=True)})
 
 
 class Login(BaseModel):

@@ -288,4 +288,4 @@ def name_resource(context: Context) -> str:
     return str(context.elicit("Who?", Booking).content.name)
 
 
-urlpatterns: list[Any] = [path("mcp", site.urls), path("other", other_site.urls)]
+urlpatterns: list[Any] = [path("mcp", site.urls), path("of/<str:tenant>", site.urls), path("other", other_site.urls)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
@@ -73,6 +75,30 @@ async def wait_and_stop(context: Context) -> str:
     page = await context.aelicit_url("page", "Open it")
     booking = await sync_to_async(context.elicit)("Who comes?", Booking)
     return f"{page.content} for {booking.content.name}"
+
+
+@site.tool(wait_inline=True)
+async def wait_and_stop_twice(context: Context) -> str:
+    """Wait for a page, then ask on another one, and with a form, from code that cannot wait."""
+    first = await context.aelicit_url("page", "Open it")
+    second = await sync_to_async(context.elicit_url)("page", "And this")
+    booking = await sync_to_async(context.elicit)("Who comes?", Booking)
+    return f"{first.content} {second.content} for {booking.content.name}"
+
+
+@site.tool
+def try_again(context: Context, on_page: bool = False) -> str:
+    """Ask within a block that fails the first time."""
+    for is_last in (False, True):
+        with suppress(ValueError), transaction.atomic():
+            if on_page:
+                context.elicit_url("page", "Open it", key="consent")
+            else:
+                context.elicit("Really?", Colour, key="consent", once=True)
+            Group.objects.create(name=f"done {Group.objects.count()}")
+            if not is_last:
+                raise ValueError
+    return "done"
 
 
 @elicitation_required

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from decimal import Decimal
 from typing import Any
 
@@ -83,6 +84,16 @@ async def at_once(context: Context) -> str:
         URLElicitation("form", "Connect", key="page"), Elicitation("Who comes?", Booking, key="who")
     )
     return f"{page.content} {booking.content.name}"
+
+
+# Of each run
+numbers = itertools.count(1)
+
+
+@site.tool
+def connect_to_another(context: Context) -> str:
+    """Ask something else in every run."""
+    return context.elicit_url("form", f"Connect {next(numbers)}").action
 
 
 @site.tool

@@ -26,6 +26,17 @@ def test_an_answer_that_is_good_once_cannot_be_used_twice(client, tool):
     assert clear_spent() == 1
 
 
+def test_a_site_without_time_zones_remembers_what_was_used(one, settings):
+    """MRTR-08."""
+    settings.USE_TZ = False
+    talk = Talk(one, "pay")
+    talk.answer()
+    given = {"inputResponses": dict.fromkeys(talk.requests, COLOUR), "requestState": talk.state}
+    assert text_of(talk.send(given)) == "paid"
+    assert refused(talk.send(given))
+    assert clear_spent() == 0
+
+
 def test_a_run_that_failed_may_be_tried_again(one):
     """MRTR-08: nothing was committed, so nothing was used."""
     Group.objects.create(name="broke")

@@ -101,6 +101,24 @@ def test_a_person_may_say_no_on_the_page(client, browser):
     assert not PendingRequest.objects.exists()
 
 
+def test_a_person_may_have_said_no_before_the_question_is_put_again(client, browser):
+    talk = Talk(client, "connect")
+    submit(browser, talk.url, no="1")
+    with patch("django_mcp.server.askers._read_pages"):  # it was sent while the function ran
+        assert text_of(talk.send(requestState=talk.last.result["requestState"])) == "decline"
+    assert not PendingRequest.objects.exists()
+
+
+def test_a_question_that_changes_is_put_on_a_page_three_times(client, browser):
+    """The answer to an earlier one is none to it."""
+    talk = Talk(client, "connect_to_another")
+    for _ in range(2):
+        submit(browser, talk.url)
+        talk.answer()
+    submit(browser, talk.url)
+    assert "was asked 3 times and is another one each time" in text_of(talk.answer())
+
+
 @pytest.mark.parametrize("response", ["yes", {"action": "maybe"}])
 def test_a_response_that_is_none_is_refused(client, response):
     """MRTR-13."""

@@ -71,6 +71,13 @@ class TestComingBack:
         submit(browser, page["url"])
         assert text_of(self.call(client, "connect_later")) == "connected as ann@mail"
 
+    def test_a_person_may_say_no_on_the_page(self, ann, browser):
+        client = self.open_session(ann)
+        [page] = self.call(client).error["data"]["elicitations"]
+        submit(browser, page["url"], no="1")
+        assert text_of(self.call(client)) == "decline"
+        assert not PendingRequest.objects.exists()
+
     def test_another_session_has_its_own_pages(self, ann, browser):
         client = self.open_session(ann)
         [page] = self.call(client).error["data"]["elicitations"]
@@ -225,6 +232,8 @@ class TestOnAStream:
         monkeypatch.setattr(pages, "_open", lambda *arguments: None)
         [answer] = async_to_sync(call_and_answer)(partial(self.call, session))
         assert "The session has ended" in text_of_message(answer)
+        [answer] = async_to_sync(call_and_answer)(partial(self.call, session, "connect_to_another"))
+        assert "was asked 3 times" in text_of_message(answer)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -180,6 +180,18 @@ def test_a_state_is_good_for_its_own_request_alone(one):
     assert text_of(talk.send(given)) == "3 guests of Ann"
 
 
+def test_a_state_is_good_at_its_own_path_alone(client):
+    """MRTR-07: what the person was asked about one tenant is no answer about another."""
+    client.path = "/of/ours"
+    talk = Talk(client, "book")
+    given = {"inputResponses": {"q1": BOOKING}, "requestState": talk.state}
+    client.path = "/of/theirs"
+    assert refused(talk.send(given))
+    assert groups() == []
+    client.path = "/of/ours"
+    assert text_of(talk.send(given)) == "3 guests of Ann"
+
+
 @override_settings(DJANGO_MCP={"AUTHENTICATION": "django_mcp.auth.BearerToken"})
 def test_a_state_is_good_for_its_own_user_alone(one):
     """MRTR-07, SEC-05, BL-012."""

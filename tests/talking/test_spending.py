@@ -79,6 +79,18 @@ def test_an_answer_that_a_run_had_used_is_used_by_the_run_after_it_too(client, b
     assert groups() == ["done"]
 
 
+@pytest.mark.parametrize("on_page", [False, True])
+def test_an_answer_whose_use_was_undone_within_the_run_is_used_when_it_is_read_again(client, browser, on_page):
+    """MRTR-08: the tool has caught the error that undid it."""
+    talk = Talk(client, "try_again", {"on_page": on_page})
+    consented = given(talk, consent=CONSENT if on_page else COLOUR)
+    if on_page:
+        submit(browser, talk.url)
+    assert text_of(talk.send(**consented)) == "done"
+    talk.send(**consented)
+    assert groups() == ["done 0"]
+
+
 @pytest.mark.parametrize("tool", ["loose", "loose_and_destructive"])
 def test_a_tool_without_a_transaction_may_ask_again_after_it(client, tool):
     """MRTR-08: and each of its states is good once."""
@@ -122,7 +134,11 @@ def test_a_client_that_waits_on_its_stream_opens_such_a_page_once(session, brows
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("tool", "expected", "count"),
-    [("wait_here", "ann@mail ann@mail ann@mail for Ann", 2), ("wait_and_stop", "ann@mail for Ann", 1)],
+    [
+        ("wait_here", "ann@mail ann@mail ann@mail for Ann", 2),
+        ("wait_and_stop", "ann@mail for Ann", 1),
+        ("wait_and_stop_twice", "ann@mail ann@mail for Ann", 2),
+    ],
 )
 def test_a_function_that_waits_where_it_stands_may_ask_again_after_a_page(session, browser, tool, expected, count):
     """S2C-06: the page is used up without a transaction that would have to wait for a person."""
