@@ -17,6 +17,7 @@ from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
 from django_mcp.auth.base import Authentication, load_authentication
+from django_mcp.auth.rights import renew
 from django_mcp.completers import adapt
 from django_mcp.conf import MCPSettings, mcp_settings, with_overrides
 from django_mcp.error_policy import DjangoErrors
@@ -183,6 +184,7 @@ SERVICES = Services(
     spend=spend,
     refusing_writes=refusing_writes,
     pages=site_pages,
+    renew=renew,
     publisher=publishing,
 )
 

@@ -17,6 +17,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from django_mcp.auth.base import Authentication, AuthenticationFailed, AuthRequest, principal_for
+from django_mcp.auth.rights import warm
 from django_mcp.conf import mcp_settings
 from django_mcp.events.kinds import Kind
 from django_mcp.events.tail import on
@@ -98,17 +99,11 @@ def _look_up(value: str) -> AccessToken | None:
     token = AccessToken.objects.find(value)
     if token is None or not token.is_usable(now) or not token.user.is_active:
         return None
-    _warm_permissions(token.user)
+    warm(token.user)
     _note_use(token, now)
     if mcp_settings().cache_seconds:
         _recent.put(token.digest, token, router.db_for_write(AccessToken))
     return token
-
-
-def _warm_permissions(user: Any) -> None:
-    """Async code asks for permissions where it may not query. Not every user model has any."""
-    if hasattr(user, "get_all_permissions"):
-        user.get_all_permissions()
 
 
 def _note_use(token: AccessToken, now: datetime) -> None:

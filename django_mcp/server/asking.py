@@ -148,6 +148,7 @@ class Asking:
                 raise
             async with running.pausing():
                 await self._call.asker.ask(self._call, asked.questions)
+                await self._call.server.services.renew(self._call.caller)
             answers, uses = self._take(keyed)
         if uses and waits:
             await uses.note_apart()

@@ -114,6 +114,7 @@ async def with_answers(call: Call, handler: Handler) -> dict[str, Any]:
         result = await call.asker.ask(call, unmet.questions)
         if result is not None:
             return result
+        await call.server.services.renew(call.caller)
         call.dialogue.run_again()
 
 

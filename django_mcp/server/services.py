@@ -15,7 +15,7 @@ from django_mcp.primitives.questions import FormReader
 from django_mcp.protocol.content import Content
 from django_mcp.protocol.sealed import Sealer
 from django_mcp.registry import Kind
-from django_mcp.server.call import Call, Locale
+from django_mcp.server.call import Call, Caller, Locale
 from django_mcp.server.context import Context
 from django_mcp.server.notifying import Notifying
 from django_mcp.server.observation import Outcome
@@ -121,6 +121,7 @@ class Services:
     ``spend`` writes in the transaction of a call that its conversation has had its effect, which it may only once;
     ``refusing_writes`` makes every write of a call fail for the length of a block.
     ``pages`` are the questions that people answer on pages of the site.
+    ``renew`` reads again what a caller may do, who has been asked meanwhile.
     """
 
     runner: Runner
@@ -140,4 +141,5 @@ class Services:
     spend: Callable[[str | None, float], Callable[[], bool]]
     refusing_writes: Callable[[], AbstractContextManager[None]]
     pages: Pages
+    renew: Callable[[Caller], Awaitable[None]]
     publisher: Publisher

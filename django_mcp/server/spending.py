@@ -32,6 +32,25 @@ def spending(call: Call, invocation: Invocation) -> Invocation:
     return replace(invocation, function=spend_and_await if invocation.is_async else spend_and_run)
 
 
+def keeping(call: Call, invocation: Invocation) -> Invocation:
+    """The same call, in which nothing is committed without the uses of its answers.
+
+    An error that the function has caught may have undone one, within a block of its own.
+    """
+    if not call.has_spoken:
+        return invocation
+    finish, answers = invocation.finish, call.dialogue.answers
+
+    def finish_and_keep(value: Any) -> Any:
+        result = finish(value)
+        if lost := [name for name, holds in answers.used.items() if not holds()]:
+            refs = tuple(name for name in lost if name != answers.nonce)
+            Uses(call=call, is_once=len(refs) < len(lost), refs=refs, is_kept=answers.is_kept).note()
+        return result
+
+    return replace(invocation, finish=finish_and_keep)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uses:
     """What a run uses up that reads some answers: the conversation with ``is_once``, and pages by their ``refs``.

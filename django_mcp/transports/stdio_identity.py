@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -13,6 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import router
 
 from django_mcp.auth.base import ANONYMOUS, principal_for
+from django_mcp.auth.rights import warm
 from django_mcp.conf import mcp_settings
 from django_mcp.protocol.errors import INVALID_REQUEST, ProtocolError
 from django_mcp.running import run_store
@@ -77,7 +77,7 @@ def find_user(username: str) -> Any:
     model = get_user_model()
     named = f"user with {model.USERNAME_FIELD} {username!r}"
     try:
-        user = _warmed(_manager().get_by_natural_key(username))
+        user = _manager().get_by_natural_key(username)
     except model.DoesNotExist:
         raise UnusableUser(
             f"No {named}. Check the spelling, create one with: manage.py createsuperuser, "
@@ -85,20 +85,17 @@ def find_user(username: str) -> Any:
         ) from None
     if not user.is_active:
         raise UnusableUser(f"The {named} is inactive. Activate the user first, for example in the admin.")
+    warm(user)
     return user
 
 
 def _find_by_key(pk: Any) -> Any:
     user = _manager().filter(pk=pk).first()
-    return None if user is None else _warmed(user)
+    if user is not None:
+        warm(user)
+    return user
 
 
 def _manager() -> Any:
     model = get_user_model()
     return model._default_manager.db_manager(router.db_for_write(model))
-
-
-def _warmed(user: Any) -> Any:
-    """Async code asks for permissions where it may not query. Not every user model has any."""
-    getattr(user, "get_all_permissions", partial(set, ()))()
-    return user

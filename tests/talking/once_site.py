@@ -101,6 +101,19 @@ def try_again(context: Context, on_page: bool = False) -> str:
     return "done"
 
 
+@site.tool
+def go_on(context: Context, on_page: bool = False) -> str:
+    """Ask within a block that fails, and write after it."""
+    with suppress(ValueError), transaction.atomic():
+        if on_page:
+            context.elicit_url("page", "Open it", key="consent")
+        else:
+            context.elicit("Really?", Colour, key="consent", once=True)
+        raise ValueError
+    Group.objects.create(name=f"done {Group.objects.count()}")
+    return "done"
+
+
 @elicitation_required
 def page(request: HttpRequest) -> HttpResponse:
     complete(request, request.POST["answer"])

@@ -96,6 +96,12 @@ def connect_to_another(context: Context) -> str:
     return context.elicit_url("form", f"Connect {next(numbers)}").action
 
 
+@site.tool(permission="auth.add_group")
+def connect_if_allowed(context: Context) -> str:
+    """Ask only those who may."""
+    return str(context.elicit_url("connect", "Connect", kwargs={"box": "inbox"}).content)
+
+
 @site.tool
 def lost(context: Context) -> str:
     """Ask on a page that does not exist."""

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib.auth.models import Permission
 
 from django_mcp import pages
 from django_mcp.models import PendingRequest
@@ -141,6 +142,29 @@ class TestOnAStream:
         async_to_sync(steps)()
         assert groups() == ["asked inbox", "connected inbox as ann@mail", "page of ann"]
         assert not PendingRequest.objects.exists()
+
+    @pytest.mark.parametrize("keeps", [True, False])
+    def test_who_loses_a_right_meanwhile_has_lost_it_when_the_call_goes_on(self, ann, session, browser, keeps):
+        permission = Permission.objects.get(codename="add_group")
+        ann.user_permissions.add(permission)
+
+        async def steps():
+            call = self.call(session, "connect_if_allowed")
+            await call.start()
+            question = await call.event()
+            await self.consent(session, question)
+            if not keeps:
+                await ann.user_permissions.aremove(permission)
+            await sync_to_async(submit)(browser, question["params"]["url"])
+            done = await call.event()
+            assert done["method"] == "notifications/elicitation/complete"
+            return await call.event()
+
+        message = async_to_sync(steps)()
+        if keeps:
+            assert text_of_message(message) == "ann@mail"
+        else:
+            assert message["error"]["message"] == "Unknown tool: connect_if_allowed"
 
     def test_calls_that_ask_the_same_have_pages_of_their_own(self, session, browser):
         """ELI-06: what becomes of one leaves the other alone."""

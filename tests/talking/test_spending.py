@@ -79,10 +79,11 @@ def test_an_answer_that_a_run_had_used_is_used_by_the_run_after_it_too(client, b
     assert groups() == ["done"]
 
 
+@pytest.mark.parametrize("tool", ["try_again", "go_on"])
 @pytest.mark.parametrize("on_page", [False, True])
-def test_an_answer_whose_use_was_undone_within_the_run_is_used_when_it_is_read_again(client, browser, on_page):
-    """MRTR-08: the tool has caught the error that undid it."""
-    talk = Talk(client, "try_again", {"on_page": on_page})
+def test_an_answer_whose_use_was_undone_within_the_run_is_used_all_the_same(client, browser, tool, on_page):
+    """MRTR-08: the tool has caught the error that undid it, and reads the answer again, or commits without it."""
+    talk = Talk(client, tool, {"on_page": on_page})
     consented = given(talk, consent=CONSENT if on_page else COLOUR)
     if on_page:
         submit(browser, talk.url)

@@ -13,6 +13,7 @@ from django_mcp.server.failures import reported
 from django_mcp.server.icons import complete_icons
 from django_mcp.server.listing import list_page
 from django_mcp.server.params import read_arguments, read_string
+from django_mcp.server.spending import keeping
 
 
 async def prompts_list(call: Call) -> dict[str, Any]:
@@ -31,7 +32,7 @@ async def prompts_get(call: Call) -> dict[str, Any]:
     services = call.server.services
     with reported(services.errors, f"Prompt {name}"):
         invocation = prompt.prepare(arguments, context, services.jsonable, services.render)
-        result: PromptResult = await services.runner.run(invocation, call.locale, context)
+        result: PromptResult = await services.runner.run(keeping(call, invocation), call.locale, context)
     wire = result.to_wire(call.revision)
     complete_icons((message["content"] for message in wire["messages"]), call.source)
     return wire

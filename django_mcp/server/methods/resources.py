@@ -21,6 +21,7 @@ from django_mcp.server.context import Context
 from django_mcp.server.failures import reported
 from django_mcp.server.listing import Entry, list_page, varies
 from django_mcp.server.params import read_string
+from django_mcp.server.spending import keeping
 from django_mcp.server.uris import is_uri
 
 Readable = ResourceDefinition | ResourceTemplateDefinition
@@ -144,7 +145,7 @@ async def _read(
         invocation = prepare(uri, given, context, services.jsonable)
         with_files = partial(_finish, services.read_files, mime_type, invocation.finish)
         invocation = replace(invocation, finish=with_files)
-        result: ReadResult | None = await services.runner.run(invocation, call.locale, context)
+        result: ReadResult | None = await services.runner.run(keeping(call, invocation), call.locale, context)
         return result
     except (InvalidArguments, ResourceNotFound):
         # A variable that does not fit its annotation names nothing that exists.

@@ -20,7 +20,7 @@ from django_mcp.server.icons import complete_icons
 from django_mcp.server.listing import list_page
 from django_mcp.server.observation import OK, TOOL_ERROR, OutcomeName, observed
 from django_mcp.server.params import read_arguments, read_string
-from django_mcp.server.spending import spending
+from django_mcp.server.spending import keeping, spending
 
 logger = logging.getLogger("django_mcp.tools")
 
@@ -76,7 +76,7 @@ async def _outcome(call: Call, tool: ToolDefinition, arguments: dict[str, Any], 
         )
         if tool.is_single_use and call.has_spoken:
             invocation = spending(call, invocation)
-        result: ToolResult = await services.runner.run(invocation, call.locale, context)
+        result: ToolResult = await services.runner.run(keeping(call, invocation), call.locale, context)
     except ProtocolError:
         raise
     except ErrorResult as error:
