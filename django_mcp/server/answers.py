@@ -45,6 +45,8 @@ class Answers:
     is_kept: bool = False
     # What tells this call from all others of its client, where nothing else does
     call_id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    # What this run asks, with the identity that was read where the function is: a form may query there
+    asked: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
     # Questions without a key are numbered in each run.
     numbered: int = 0
 

@@ -173,14 +173,12 @@ class Round:
     """Questions on their way out, without those that were answered on their pages meanwhile."""
 
     def __init__(self, call: Call, questions: Mapping[str, Question]) -> None:
-        services, revision = call.server.services, call.revision
         self._call = call
         self.bound = bound_to(call)
         self.conversation = Conversation.of(call, self.bound)
-        self.digests = {
-            key: digest_of(question.identity(revision, services.read_form), services.jsonable)
-            for key, question in questions.items()
-        }
+        self._identities = {key: self._identity_of(key, question) for key, question in questions.items()}
+        jsonable = call.server.services.jsonable
+        self.digests = {key: digest_of(identity, jsonable) for key, identity in self._identities.items()}
         self.opened: dict[str, OpenedElicitation] = {}
         self.wires: dict[str, dict[str, Any]] = {}
         # Whether the client is sent away and comes back, since it cannot or shall not be kept waiting
@@ -203,17 +201,21 @@ class Round:
             self.conversation = later
         for key, page in open_pages.items():
             await self._open(key, page)
-        with call.server.services.activate(call.locale):
-            self._write(unmet)
+        self._write(unmet)
         return self
 
+    def _identity_of(self, key: str, question: Question) -> dict[str, Any]:
+        """As it was read by the function that asks. What was built by hand is read now."""
+        call = self._call
+        asked, identity = call.dialogue.answers.asked.get(key, (None, {}))
+        return identity if asked is question else question.identity(call.revision, call.server.services.read_form)
+
     def _write(self, unmet: Mapping[str, Question]) -> None:
-        revision, read_form = self._call.revision, self._call.server.services.read_form
         for key, question in unmet.items():
             if key in self.opened:
-                self.wires[key] = self.opened[key].to_wire(revision)
+                self.wires[key] = self.opened[key].to_wire(self._call.revision)
             elif not isinstance(question, URLElicitation):
-                self.wires[key] = question.to_wire(revision, read_form)
+                self.wires[key] = self._identities[key]
 
     async def _open(self, key: str, page: URLElicitation) -> None:
         call, digest = self._call, self.digests[key]

@@ -237,7 +237,9 @@ class Asking:
     def _find(self, key: str, question: Question) -> tuple[bool, Any]:
         call, answers = self._call, self._answers
         read_form = call.server.services.read_form
-        digest = digest_of(question.identity(call.revision, read_form), call.server.services.jsonable)
+        identity = question.identity(call.revision, read_form)
+        answers.asked[key] = question, identity
+        digest = digest_of(identity, call.server.services.jsonable)
         is_known, response = answers.find(key, digest, is_sensitive=question.is_sensitive)
         if not is_known:
             return False, None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.urls import path
@@ -265,6 +266,16 @@ def progress_and_ask(context: Context) -> str:
     context.report_progress(2)
     context.log("info", "asked")
     return "done"
+
+
+class GroupForm(forms.Form):
+    group = forms.ModelChoiceField(Group.objects.order_by("pk"))
+
+
+@site.tool
+def choose_a_row(context: Context) -> str:
+    """Ask with a form whose choices are rows."""
+    return str(context.elicit("Which group?", GroupForm).content["group"])
 
 
 @site.tool

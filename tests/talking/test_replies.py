@@ -10,11 +10,13 @@ from django_mcp.models import PendingRequest
 from django_mcp.server.rates import BURST, RateLimit
 from django_mcp.transports.shutdown import detached_exchanges
 from tests.stdio.client import talk
+from tests.wire.client import WireClient
+from tests.wire.doors import consumer
 
 from .asking_site import runs, site
 from .legacy_client import ask, asked, open_session, reply, texts
 from .live import LIMIT, OPEN, Live, legacy, notices
-from .rounds import BOOKING, CAPABILITIES, groups, usual_answer
+from .rounds import BOOKING, CAPABILITIES, Talk, groups, text_of, usual_answer
 
 pytestmark = pytest.mark.usefixtures("asking_site")
 
@@ -71,6 +73,18 @@ def test_writes_before_and_after_a_question_are_there_once(door, atomic_requests
         messages = ask(door, client, tool)
         assert not messages[-1]["result"]["isError"]
         assert len(groups()) == count
+
+
+def test_the_choices_of_a_form_may_be_rows(client, door):
+    """Their queries run where the tool does, and not in the event loop."""
+    Group.objects.create(name="first")
+    row = Group.objects.create(name="second")
+    answer = {"action": "accept", "content": {"group": str(row.pk)}}
+    messages = ask(door, client, "choose_a_row", answer=lambda question: answer)
+    assert texts(messages) == "second"
+    [question] = asked(messages)
+    assert question["params"]["requestedSchema"]["properties"]["group"]["oneOf"][-1]["title"] == "second"
+    assert text_of(Talk(WireClient(consumer()), "choose_a_row").answer(q1=answer)) == "second"
 
 
 def test_requests_by_hand_are_sent_as_requests(client):
