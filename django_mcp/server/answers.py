@@ -18,7 +18,7 @@ MAX_TIMES = 3
 
 @dataclass(slots=True)
 class Answers:
-    """The memory of a call between its runs; JSON values alone.
+    """The memory of a call between its runs, of which JSON values alone travel with a modern client.
 
     ``known`` holds by key the digest of the question and the client's response; the digest is ``None`` for a
     response that came without a state, so nobody knows what was asked (MRTR-17).
