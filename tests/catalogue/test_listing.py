@@ -231,7 +231,7 @@ def test_a_text_that_is_translated_is_asked_for_each_client(server, client, opti
 
 
 def calls_of_a_page(server, count):
-    """How many functions run for the second page of ten when the catalogue has this many tools."""
+    """How many functions run at least for the second page of ten when the catalogue has this many tools."""
     server.page_size = 10
     add_tools(server, *range(len(server.registry.tools), count))
     cursor = MCPClient(server=server).request("tools/list")["nextCursor"]
@@ -241,18 +241,23 @@ def calls_of_a_page(server, count):
         nonlocal called
         called += event == "call"  # pragma: no cover - whoever is called for calls is not looked at
 
-    async def ask():
-        client = AsyncMCPClient(server=server)
-        await client.request("tools/list", {"cursor": cursor})  # what is made once, is made
+    async def ask(client):
+        nonlocal called
+        called = 0
         sys.setprofile(count_call)
         try:
             reply = await client.request("tools/list", {"cursor": cursor})
         finally:
             sys.setprofile(None)
         assert len(reply["tools"]) == 10
+        return called
 
-    async_to_sync(ask)()
-    return called
+    async def ask_often():
+        # The first makes what is made once, and into any of them something else may come, as a look at the switches.
+        client = AsyncMCPClient(server=server)
+        return min([await ask(client) for _ in range(6)])
+
+    return async_to_sync(ask_often)()
 
 
 def test_a_page_takes_no_more_work_of_a_large_catalogue(server):
