@@ -11,8 +11,6 @@ from tests.wire.client import META, MODERN
 from . import wire
 from .streams import SSE
 
-RESTING = 5  # tasks of a server that waits, and of the question that counts them
-
 ERAS = ("modern", "2025-11-25")
 CAPABILITIES: dict[str, Any] = {"elicitation": {}}
 _ids = itertools.count(1)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from .stdio_process import LIMIT, ROOT, StdioProcess
+from .stdio_process import ROOT, StdioProcess
 
 pytestmark = pytest.mark.integration
 
@@ -144,10 +144,10 @@ def test_ten_thousand_calls_keep_memory_flat():
         seconds = time.monotonic() - began
         after = measure()
         assert after["memory"] - before["memory"] < 2_000_000
-        assert after["tasks"] <= before["tasks"] + 1
-        # A thread or two may be new, each with the database's file and two of its log.
-        assert after["files"] <= before["files"] + 6
-        assert after["threads"] <= before["threads"] + 2
+        assert after["tasks"] == before["tasks"]
+        # A second thread of the store may have met the database: its file and two of the log.
+        assert after["files"] <= before["files"] + 3
+        assert after["threads"] <= before["threads"] + 1
         print(f"{10_000 / seconds:.0f} calls/s, {(after['memory'] - before['memory']) / 1024:.0f} KiB more")
         assert process.close() == 0
 
@@ -249,7 +249,7 @@ def test_a_client_that_reads_no_more_ends_the_process():
     process.stdout.close()
     process.stdin.write(b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
     process.stdin.flush()
-    assert process.wait(LIMIT) == 0
+    assert process.wait(5) == 0
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stdin.close()
