@@ -1,6 +1,7 @@
 """Streams that are given up, by their clients or by us, while the database takes its time to open them."""
 
 import asyncio
+from functools import partial
 
 from django.core.handlers.asgi import ASGIHandler
 
@@ -16,8 +17,24 @@ from tests.threads import held_up
 
 
 async def settled():
-    while upkeep._tasks:
-        await asyncio.wait(set(upkeep._tasks), timeout=LIMIT)
+    async with asyncio.timeout(LIMIT):
+        while upkeep._tasks:
+            await asyncio.wait(set(upkeep._tasks))
+
+
+async def leave_while_it_opens(site, meanwhile):
+    """Django cancels the view, and the thread goes on."""
+    session = await site.session()
+    with held_up(legacy, "open_span") as (begun, go_on, done):
+        opening = asyncio.create_task(session.get())
+        assert await asyncio.to_thread(begun.wait, LIMIT)
+        site.streams[-1].hang_up()
+        await site.streams[-1].ended()
+        opening.cancel()
+        await meanwhile()
+        go_on.set()
+        assert await asyncio.to_thread(done.wait, LIMIT)
+    await settled()
 
 
 class SlowOpeningTests(StreamTestCase):
@@ -51,19 +68,8 @@ class SlowOpeningTests(StreamTestCase):
         self.play(scenario)
 
     def test_a_get_stream_whose_client_did_not_wait_owns_nothing(self):
-        """Django cancels the view, and the thread goes on."""
-
         async def scenario(site):
-            session = await site.session()
-            with held_up(legacy, "open_span") as (begun, go_on, done):
-                opening = asyncio.create_task(session.get())
-                assert await asyncio.to_thread(begun.wait, LIMIT)
-                site.streams[-1].hang_up()
-                await site.streams[-1].ended()
-                opening.cancel()
-                go_on.set()
-                assert await asyncio.to_thread(done.wait, LIMIT)
-            await settled()
+            await leave_while_it_opens(site, partial(asyncio.sleep, 0))
             assert await StreamSpan.objects.aexists()
             assert not await StreamSpan.objects.filter(end=None).aexists()
 
@@ -71,17 +77,7 @@ class SlowOpeningTests(StreamTestCase):
 
     def test_nothing_is_undone_where_the_session_had_ended_meanwhile(self):
         async def scenario(site):
-            session = await site.session()
-            with held_up(legacy, "open_span") as (begun, go_on, done):
-                opening = asyncio.create_task(session.get())
-                assert await asyncio.to_thread(begun.wait, LIMIT)
-                site.streams[-1].hang_up()
-                await site.streams[-1].ended()
-                opening.cancel()
-                await Session.objects.all().adelete()
-                go_on.set()
-                assert await asyncio.to_thread(done.wait, LIMIT)
-            await settled()
+            await leave_while_it_opens(site, Session.objects.all().adelete)
             assert not await StreamSpan.objects.aexists()
 
         self.play(scenario, application=ASGIHandler())
