@@ -78,7 +78,10 @@ class Question(ABC):
         return None
 
     def identity(self, revision: Revision, read_form: FormReader) -> dict[str, Any]:
-        """What tells it from other questions: its wire, unless that differs from time to time."""
+        """What tells it from other questions: its wire, which is sent as it is read here.
+
+        But for a ``URLElicitation``, whose wire is another one each time it is opened.
+        """
         return self.to_wire(revision, read_form)
 
     @abstractmethod

@@ -102,6 +102,7 @@ def try_again(context: Context, on_page: bool = False) -> str:
 
 
 @site.tool
+@site.prompt
 def go_on(context: Context, on_page: bool = False) -> str:
     """Ask within a block that fails, and write after it."""
     with suppress(ValueError), transaction.atomic():
@@ -112,6 +113,12 @@ def go_on(context: Context, on_page: bool = False) -> str:
         raise ValueError
     Group.objects.create(name=f"done {Group.objects.count()}")
     return "done"
+
+
+@site.resource("once://go-on")
+def go_on_resource(context: Context) -> str:
+    """The same."""
+    return go_on(context)
 
 
 @elicitation_required

@@ -17,6 +17,7 @@ from django_mcp.server import askers, rounds
 from .live import Live
 from .paging import BEARER, CONSENT, INFO, URL_MODE, Talk, client_of, submit, text_of_message
 from .rounds import BOOKING, COLOUR, groups, refused, text_of
+from .rounds import Talk as AnyTalk
 
 NOT_GIVEN_BACK = (
     "The answer of a page counts for one call, and a tool with atomic=False cannot give it back to ask again: it "
@@ -89,6 +90,16 @@ def test_an_answer_whose_use_was_undone_within_the_run_is_used_all_the_same(clie
         submit(browser, talk.url)
     assert text_of(talk.send(**consented)) == "done"
     talk.send(**consented)
+    assert groups() == ["done 0"]
+
+
+@pytest.mark.parametrize(("method", "name"), [("prompts/get", "go_on"), ("resources/read", "once://go-on")])
+def test_prompts_and_resources_keep_the_uses_of_their_answers_too(client, method, name):
+    """MRTR-08, MRTR-02."""
+    talk = AnyTalk(client, name, method=method)
+    consented = given(talk, consent=COLOUR)
+    assert "error" not in talk.send(consented).json
+    assert refused(talk.send(consented))
     assert groups() == ["done 0"]
 
 
