@@ -51,7 +51,7 @@ def post(method: str, accept: str, params: dict[str, Any], name: str = "") -> by
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}).encode()
     head = (
-        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
         f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\nContent-Length: {len(body)}\r\n"
     )
     return f"{head}Mcp-Name: {name}\r\n\r\n".encode() + body if name else f"{head}\r\n".encode() + body
